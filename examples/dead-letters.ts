@@ -17,15 +17,15 @@ skep.worker([
 const jobs = await skep.enqueueMany(sync, [{ customer: 'ada' }, { customer: 'bob' }])
 await Promise.allSettled(jobs.map((job) => job.result()))
 
-const [counts] = await skep.counts([sync])
+const [counts] = await skep.queues.list([sync])
 console.log(`${counts?.dead} dead, ${counts?.ready} ready`)
 
-const page = await skep.list({ queue: 'crm.sync', state: 'dead', text: 'ada' })
+const page = await skep.jobs.list({ queue: 'crm.sync', state: 'dead', text: 'ada' })
 console.log(page.jobs.map(({ errors, failure }) => `${errors} errors, the last: ${failure?.message}`))
 
 crmIsUp = true
-const { changed } = await skep.redrive({ queue: 'crm.sync', text: 'CRM is down' })
-console.log(`${changed} redriven`)
+const { changed } = await skep.jobs.retry({ queue: 'crm.sync', text: 'CRM is down' })
+console.log(`${changed} retried`)
 for (const job of jobs) console.log(await job.result())
 
 await skep.close()
@@ -35,6 +35,6 @@ await skep.close()
 // dead: {"customer":"bob"}: CRM is down
 // 2 dead, 0 ready
 // [ '2 errors, the last: CRM is down' ]
-// 2 redriven
+// 2 retried
 // ada is in sync
 // bob is in sync

@@ -21,13 +21,13 @@ for (const cause of (await second.explain()).causes) {
     console.log(`${cause.running} of ${cause.concurrency}`, cause.jobs[0] === first.id)
 }
 
-await skep.pause(sync, { reason: 'too many requests', by: 'ada' })
+await skep.queues.pause(sync, { reason: 'too many requests', by: 'ada' })
 const { causes } = await second.explain() // all causes, the most telling first
 console.log(causes.map(({ cause }) => cause))
 console.log(causes[0]?.text)
 
 done.abort()
-await skep.resume(sync)
+await skep.queues.resume(sync)
 await second.result()
 console.log((await second.explain()).causes[0]?.cause)
 await worker.stop()

@@ -16,31 +16,31 @@ const first = await skep.enqueue(mail, { to: 'ada' })
 while ((await first.get())?.state !== 'running') await wait(1)
 
 // Waits for what runs. From here on nothing of this queue starts.
-const { ended, ready } = await skep.drain(mail, { reason: 'SMTP is down', by: 'ada' })
+const { ended, ready } = await skep.queues.drain(mail, { reason: 'SMTP is down', by: 'ada' })
 console.log(`${ended} ended, ${ready} ready`)
 
-await skep.block('mail.*', { reason: 'incident 42', by: 'ops' })
+await skep.queues.block('mail.*', { reason: 'incident 42', by: 'ops' })
 const second = await skep.enqueue(mail, { to: 'bob' })
-const [held] = await skep.counts([mail])
+const [held] = await skep.queues.list([mail])
 console.log(
   held?.hold,
   held?.holds.map(({ kind, by, reason }) => `${kind} by ${by}: ${reason}`),
 )
 
-const { holds } = await skep.resume(mail)
+const { holds } = await skep.queues.resume(mail)
 console.log(
   'still there:',
   holds.map(({ kind, queue: on }) => `${kind} on ${on}`),
 )
 console.log((await second.get())?.state)
 
-await skep.unblock('mail.*') // an idle worker is told, and starts at once
+await skep.queues.unblock('mail.*') // an idle worker is told, and starts at once
 console.log(await second.result())
 
 // A pause with an end is over by itself.
-await skep.pause(mail, { for: '100ms' })
+await skep.queues.pause(mail, { for: '100ms' })
 const third = await skep.enqueue(mail, { to: 'eve' })
-console.log(await third.result(), (await skep.holds()).length)
+console.log(await third.result(), (await skep.queues.holds()).length)
 await skep.close()
 
 // Prints:

@@ -10,20 +10,20 @@ await skep.enqueueMany(mail, ['welcome', 'receipt', 'newsletter'])
 await skep.enqueueMany(page, ['disk is full', 'site is down'])
 
 // Somebody waits for the receipt, and the site is worse than the disk.
-await skep.prioritize({ queue: mail, text: 'receipt' }, 1)
-await skep.prioritize({ queue: page, text: 'site' }, 10)
+await skep.jobs.prioritize({ queue: mail, text: 'receipt' }, 1)
+await skep.jobs.prioritize({ queue: page, text: 'site' }, 10)
 
 const line = async (name: string): Promise<string> => {
-  const { jobs } = await skep.list({ queue: name, state: 'ready' })
+  const { jobs } = await skep.jobs.list({ queue: name, state: 'ready' })
   return jobs.map(({ payload, priority }) => `${String(payload)} (${priority})`).join(', ')
 }
 console.log(await line(mail.name))
 console.log(await line(page.name))
 
 // What would a purge remove? A dry run counts exactly and changes nothing.
-const dry = await skep.purge(mail, { text: 'newsletter', dryRun: true })
+const dry = await skep.queues.purge(mail, { text: 'newsletter', dryRun: true })
 console.log(`would remove ${dry.jobs}, ${dry.states.ready} of them ready; ${dry.running} running`)
-const done = await skep.purge(mail, { text: 'newsletter' })
+const done = await skep.queues.purge(mail, { text: 'newsletter' })
 console.log(`removed ${done.jobs}`)
 
 const last = await skep.enqueue(page, 'all is well', { priority: -10 })

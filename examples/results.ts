@@ -22,11 +22,11 @@ for (const payload of [
 ]) {
   const { id } = await skep.enqueue(divide, payload)
   try {
-    const { quotient } = await skep.job<{ quotient: number }>(id).result({ timeout: '5s' })
+    const { quotient } = await skep.jobs.handle<{ quotient: number }>(id).result({ timeout: '5s' })
     console.log(`${payload.a} / ${payload.b} = ${quotient}`)
   } catch (error) {
     if (!(error instanceof SkepError)) throw error
-    const job = await skep.get(id)
+    const job = await skep.jobs.get(id)
     console.log(`${error.code}: ${job?.state}, ${job?.failure?.message}`)
   }
 }

@@ -45,7 +45,7 @@ skep.worker([
   ),
 ])
 console.log(await job.result())
-console.log((await pool.query('select * from orders')).rows, (await skep.counts())[0]?.done)
+console.log((await pool.query('select * from orders')).rows, (await skep.queues.list())[0]?.done)
 
 await skep.close()
 await pool.end()

@@ -28,7 +28,7 @@ async function signUp(name: string, fail = false) {
 
 await signUp('Bob', true).catch((error: Error) => console.log(error.message))
 const job = await signUp('Ada')
-console.log(await skep.list().then(({ jobs }) => jobs.map(({ payload }) => payload)))
+console.log(await skep.jobs.list().then(({ jobs }) => jobs.map(({ payload }) => payload)))
 
 const handler = welcome.handle(async (one) => {
   // Exactly once: the mark and the end of the job commit together.

@@ -4,7 +4,7 @@ export type { Bulk, BulkOptions } from './client/bulk/bulk.ts'
 export { BULK_ACTIONS, type BulkAction, type BulkStatus, type BulkView } from './client/bulk/record.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
 export type { DoctorFinding, DoctorReport } from './client/doctor.ts'
-export type { AgainOptions } from './client/enqueue/copy-job.ts'
+export type { CopyOptions } from './client/enqueue/copy-job.ts'
 export type { EnqueueOptions } from './client/enqueue/enqueue.ts'
 export type { EnqueueManyOptions } from './client/enqueue/enqueue-many.ts'
 export { jobIdOf } from './client/enqueue/job-id.ts'
@@ -45,8 +45,9 @@ export type {
   PrioritizeOptions,
   Target,
 } from './client/jobs/change.ts'
-export type { DeadNoticeOptions, DeadNoticeView } from './client/jobs/dead-notices.ts'
+export type { DeadNoticeOptions, DeadNoticeView, DeadNoticeViewPage } from './client/jobs/dead-notices.ts'
 export type { JobHandle, ResultOptions } from './client/jobs/handle.ts'
+export type { EndOptions, Jobs } from './client/jobs/jobs.ts'
 export type {
   CountOptions,
   CountPage,
@@ -58,10 +59,10 @@ export type {
 } from './client/jobs/list.ts'
 export type { JobLog, LogLine, LogOptions, LogPage, ProgressView, WriteLine } from './client/jobs/logs.ts'
 export type { PurgeableState, PurgeOptions, PurgeSummary } from './client/jobs/purge.ts'
-export type { WeighedPage, WeighOptions } from './client/jobs/size.ts'
 export type { JobView } from './client/jobs/view.ts'
 export type { JobEvent, WatchOptions } from './client/jobs/watch.ts'
 export type { Metrics, SeriesView } from './client/metrics.ts'
+export type { NotifierAccess } from './client/notifier-access.ts'
 export { policyOfCard, type QueueCard } from './client/queues/declarations.ts'
 export type { DrainOptions, DrainSummary } from './client/queues/drain.ts'
 export type { DropOptions, DropSummary } from './client/queues/drop.ts'
@@ -100,6 +101,7 @@ export {
   type ThreadHandler,
   type ThreadModule,
 } from './client/queues/queue.ts'
+export type { Queues } from './client/queues/queues.ts'
 export type { StandardSchema } from './client/queues/schema.ts'
 export type { RelayedJob } from './client/remote-execution/job.ts'
 export type {
@@ -127,6 +129,7 @@ export { createSkep, type Skep, type SkepOptions } from './client/skep.ts'
 export type { WorkerView } from './client/workers/list.ts'
 export { threadHandler } from './client/workers/thread-handler.ts'
 export type { Worker, WorkerStopOptions } from './client/workers/worker.ts'
+export type { WorkerCommandOptions, Workers } from './client/workers/workers.ts'
 export { type Duration, type Keep, toMs } from './core/duration.ts'
 export {
   ERROR_CODES,
@@ -153,7 +156,6 @@ export {
 } from './core/jobs/job.ts'
 export { LOG_LEVELS, type LogLevel } from './core/jobs/job-log.ts'
 export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/jobs/priority.ts'
-export { type Texts as JobTexts, weightOf } from './core/jobs/size.ts'
 export { isLiveWorker } from './core/jobs/unhandled.ts'
 export { assertExact, parseExact } from './core/json/lossless-json.ts'
 export { type HoldKind, matches as matchesPattern, mayMeet as patternsMayMeet } from './core/lanes/holds.ts'
@@ -206,7 +208,7 @@ export {
 } from './store/records.ts'
 export type { ScheduleStore } from './store/schedules.ts'
 export type { Durability, Store, StoreFinding, WorkerPresence } from './store/store.ts'
-export { ORDERS, type Order } from './worker/commands.ts'
+export { WORKER_COMMANDS, type WorkerCommand } from './worker/commands.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'
 export type { Instruction } from './worker/handler.ts'
 export type { WorkerOptions } from './worker/options.ts'

@@ -33,8 +33,8 @@ export async function fillOnce(built: Package, skep: Skep): Promise<void> {
   const chunk = Array.from({ length: 20 }, (_, n) => step.job({ n }))
   await skep.groups.chord(chunk, step.job({ n: 0 }))
   for (let n = 0; n < HOLDS; n++)
-    await skep.pause({ queue: LANED, lane: `tenant-${n}` }, { reason: 'Asked for', by: 'bench' })
-  await skep.pause(QUEUES[2] as string, { reason: 'A migration', by: 'bench' })
+    await skep.queues.pause({ queue: LANED, lane: `tenant-${n}` }, { reason: 'Asked for', by: 'bench' })
+  await skep.queues.pause(QUEUES[2] as string, { reason: 'A migration', by: 'bench' })
   await skep.limits.set({ queue: LANED }, { lanes: { concurrency: 2 } })
 }
 

@@ -29,7 +29,7 @@ export const open: OpenLine = async ({ address, keep, rules, options }) => {
     },
     async count() {
       // Flows have more than one queue.
-      const counts = await skep.counts(rules.flow ? undefined : [line])
+      const counts = await skep.queues.list(rules.flow ? undefined : [line])
       return {
         open: counts.reduce((sum, { ready, running, delayed }) => sum + ready + running + delayed, 0),
         kept: counts.reduce((sum, { done }) => sum + done, 0),

@@ -132,7 +132,6 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
     count: (call) => inTime('count', callMs, () => store.count(call)),
     counts: (call) => inTime('counts', callMs, () => store.counts(call)),
     examine: () => inTime('examine', callMs, () => store.examine()),
-    weigh: (call) => inTime('weigh', callMs, () => store.weigh(call)),
     prune: (call) => inTime('prune', callMs, () => store.prune(call)),
     hold: (call) => inTime('hold', callMs, () => store.hold(call)),
     release: (call) => inTime('release', callMs, () => store.release(call)),

@@ -26,7 +26,7 @@ export interface Position {
   readonly done: readonly Undoable[]
   /** Why it fails, once it does: from then on it only undoes. */
   readonly failure: string | null
-  /** The groups of its undo jobs: these may be redriven. Empty again after a retry. */
+  /** The groups of its undo jobs: these may be retried. Empty again after a retry. */
   readonly undos: readonly string[]
 }
 

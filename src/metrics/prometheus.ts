@@ -29,7 +29,7 @@ export interface Exposed {
     readonly running: number
     readonly concurrency: number
     readonly lagMs: number | null
-    readonly quiet: boolean
+    readonly paused: boolean
     readonly life: string
   }[]
   /** Null: there is none by choice. */
@@ -152,8 +152,8 @@ function familiesOf(exposed: Exposed): Family[] {
       samples: histogram(({ run }) => run),
     },
     gauge('skep_workers', 'Workers that live.', [{ labels: all, value: living.length }]),
-    gauge('skep_workers_quiet', 'Workers that live and were told to take no more jobs.', [
-      { labels: all, value: living.filter(({ quiet }) => quiet).length },
+    gauge('skep_workers_paused', 'Live workers that are paused.', [
+      { labels: all, value: living.filter(({ paused }) => paused).length },
     ]),
     gauge('skep_worker_slots', 'Handlers that the living workers can run at once.', [
       { labels: all, value: living.reduce((sum, { concurrency }) => sum + concurrency, 0) },

@@ -67,7 +67,7 @@ export type Hint =
   | { readonly kind: 'noted'; readonly space: string; readonly queue: string }
   | { readonly kind: 'cancel'; readonly space: string; readonly ids: readonly string[] }
   | { readonly kind: 'schedules'; readonly space: string }
-  | { readonly kind: 'orders'; readonly space: string }
+  | { readonly kind: 'commands'; readonly space: string }
   | {
       readonly kind: 'recall'
       /** Null: every space. */
@@ -174,7 +174,7 @@ export function mergeHints(hints: readonly Hint[]): Hint[] {
     const key =
       hint.kind === 'sync'
         ? 'sync'
-        : hint.kind === 'cancel' || hint.kind === 'schedules' || hint.kind === 'orders'
+        : hint.kind === 'cancel' || hint.kind === 'schedules' || hint.kind === 'commands'
           ? `${hint.kind}\n${hint.space}`
           : hint.kind === 'recall'
             ? JSON.stringify(hint)

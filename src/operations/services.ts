@@ -81,8 +81,8 @@ export interface AuditedChange extends AuditEntry {
 
 /** What a space may use up through this server. */
 export interface SpaceQuotas {
-  /** Throws unless the space may enqueue these now. `stored` tells what it has stored. Call what it returns when they are there. */
-  assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<() => void>
+  /** Throws unless the space may enqueue these now. `stored` lists its queues. */
+  assertEnqueue(space: string, coming: readonly Coming[], stored: QueueLister): Promise<void>
   /** Throws if a payload is larger than those of the space may be. */
   assertPayloads(space: string, coming: readonly Partial<Coming>[]): void
   /** Throws unless the space may have another schedule. `count` counts those that it has, up to so many. */
@@ -104,5 +104,7 @@ export interface Coming {
   readonly unique?: string | null
 }
 
-/** Something that can be weighed: the Skep of a space. */
-export type Weighable = Pick<Skep, 'counts' | 'weigh'>
+/** What the quotas of a space count: the Skep of the space. */
+export interface QueueLister {
+  readonly queues: Pick<Skep['queues'], 'list'>
+}

@@ -20,8 +20,8 @@ const worker: Schema<WorkerSummary> = object({
   node: saidOrNull,
   memoryBytes: nullable(number()),
   lagMs: nullable(number()),
-  order: nullable(oneOf(['quiet', 'stop'])),
-  quiet: flag(),
+  command: nullable(oneOf(['pause', 'stop'])),
+  paused: flag(),
 })
 
 export const workersList: ServerOperation<'workers.list'> = operation({
@@ -33,7 +33,7 @@ export const workersList: ServerOperation<'workers.list'> = operation({
   input: nothing,
   output: object({ workers: all(worker) }),
   async run(_input, { skep, caller }) {
-    const workers = await skep.workers()
+    const workers = await skep.workers.list()
     const mine = workers.filter(
       ({ queues }) => seesAll(caller) || queues.some((queue) => sees(caller, queue)),
     )
@@ -41,20 +41,20 @@ export const workersList: ServerOperation<'workers.list'> = operation({
   },
 })
 
-export const workersOrder: ServerOperation<'workers.order'> = operation({
-  name: 'workers.order',
+export const workersCommand: ServerOperation<'workers.command'> = operation({
+  name: 'workers.command',
   method: 'POST',
-  path: '/workers/:id/order',
-  summary: 'Tells a worker to take no more jobs, to go on, or to stop.',
+  path: '/workers/:id/command',
+  summary: 'Pauses, resumes or stops a worker.',
   scope: 'operate',
-  input: object({ id: id('a worker'), order: oneOf(['quiet', 'stop', 'none']) }),
+  input: object({ id: id('a worker'), command: oneOf(['pause', 'resume', 'stop']) }),
   output: worker,
-  target: (input) => `${input.order} to worker ${input.id}`,
+  target: (input) => `${input.command} worker ${input.id}`,
   async run(input, { skep, caller }) {
-    const found = (await skep.workers()).find((one) => one.id === input.id)
-    // Who does not see all of its queues would stop others' jobs with it.
+    const found = (await skep.workers.list()).find((one) => one.id === input.id)
+    // A caller who does not see all of its queues would stop jobs of others with it.
     const isMine = found?.queues.every((queue) => sees(caller, queue)) ?? false
-    const told = isMine ? await skep.order(input.id, input.order, { by: caller.name }) : null
+    const told = isMine ? await skep.workers[input.command](input.id, { by: caller.name }) : null
     if (told === null) throw notFound(`worker "${input.id}"`)
     return summaryOf(told, () => true)
   },
@@ -76,7 +76,7 @@ function summaryOf(one: WorkerView, isSeen: (queue: string) => boolean): WorkerS
     node: rest.node,
     memoryBytes: rest.memoryBytes,
     lagMs: rest.lagMs,
-    order: rest.order,
-    quiet: rest.quiet,
+    command: rest.command,
+    paused: rest.paused,
   }
 }

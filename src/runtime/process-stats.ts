@@ -11,8 +11,8 @@ export interface Vitals {
   readonly memoryBytes: number
   /** How late the event loop was since the heartbeat before: 99 of 100 times not more than this. Null: it is not measured. */
   readonly lagMs: number | null
-  /** It was told to take no more jobs. */
-  readonly quiet: boolean
+  /** It claims no more jobs until it is resumed. */
+  readonly paused: boolean
   /** Jobs that it has taken ahead and not started. */
   readonly prefetched: number
   /** Its jobs run outside of its process, and its queues come and go. */
@@ -30,14 +30,14 @@ export class VitalSigns {
   }
 
   /** As JSON text, which is how they go to the store. */
-  read({ quiet, prefetched, isRelay }: Pick<Vitals, 'quiet' | 'prefetched' | 'isRelay'>): string {
+  read({ paused, prefetched, isRelay }: Pick<Vitals, 'paused' | 'prefetched' | 'isRelay'>): string {
     const lagMs = this.#lag?.p99Ms() ?? null
     const vitals: Vitals = {
       version: this.#version,
       node: nodeVersion,
       memoryBytes: memoryUsage.rss(),
       lagMs: lagMs === null ? null : Math.round(lagMs * 10) / 10,
-      quiet,
+      paused,
       prefetched,
       isRelay,
     }
@@ -54,7 +54,7 @@ const UNKNOWN: Vitals = {
   node: '',
   memoryBytes: 0,
   lagMs: null,
-  quiet: false,
+  paused: false,
   prefetched: 0,
   isRelay: false,
 }
@@ -68,7 +68,7 @@ export function parseVitals(text: string): Vitals {
       node: typeof told?.node === 'string' ? told.node : '',
       memoryBytes: numberOf(told?.memoryBytes) ?? 0,
       lagMs: numberOf(told?.lagMs),
-      quiet: told?.quiet === true,
+      paused: told?.paused === true,
       prefetched: numberOf(told?.prefetched) ?? 0,
       isRelay: told?.isRelay === true,
     }

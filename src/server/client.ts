@@ -49,7 +49,7 @@ export class ServerClient {
     return (await this.#read(response)) as OutputOf<Name>
   }
 
-  /** What happens to a job, as `skep.watch` tells it, until it has ended. Moments are ISO texts. */
+  /** What happens to a job, as `skep.jobs.watch` tells it, until it has ended. Moments are ISO texts. */
   async *watch(job: string, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<unknown> {
     assertOptions(WATCH_KEYS, options)
     const { signal } = options

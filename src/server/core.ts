@@ -65,7 +65,7 @@ export class ServerCore implements Callable {
     this.#lag = this.runtime.watchLag?.() ?? null
     this.#spaces = new Spaces(skep)
     // So that the notifier is connected before somebody asks how it is.
-    this.#endHints = skep.onHint(() => {})
+    this.#endHints = skep.notifier.onHint(() => {})
     const { runtime, logger } = this
     this.#access = new Access({ records: skep.records, runtime, logger, space: skep.space }, options)
     this.guard = options.guard ?? this.#access
@@ -74,7 +74,6 @@ export class ServerCore implements Callable {
       skepOf: (space) => this.skepFor(space),
       inFlight: (space) => this.#access.quotas.inFlight(space),
       assertReceiver: (space, connected) => this.#access.quotas.assertReceiver(space, connected),
-      onCame: (space, bytes) => this.#access.quotas.came(space, bytes),
       runtime,
       logger,
     })

@@ -3,7 +3,7 @@
  *
  * They have tables of their own and are bounded for each job: the newest {@link LIMITS.noteLines} lines within
  * {@link LIMITS.notesBytes}. They go with their job, and at the latest {@link LIMITS.notesKeptMs} (and an hour) after the
- * last of them. A redrive keeps them.
+ * last of them. A retry keeps them.
  */
 import type { KeptLine, Note, Progress } from '../core/jobs/job-log.ts'
 

@@ -92,9 +92,9 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   settle(call: SettleCall): Promise<SettleReply>
 
   /**
-   * What people do to jobs: cancel, bury, redrive, and so on, by id or by selection. The ids of removed jobs are
+   * What people do to jobs: cancel, bury, retry, and so on, by id or by selection. The ids of removed jobs are
    * remembered, see {@link InsertCall.again}. Of a selection, `prioritize` and `reschedule` pass over what is so already.
-   * A redrive takes the jobs of a call in the order of their enqueues, so that strict lanes come back in theirs.
+   * A retry takes the jobs of a call in the order of their enqueues, so that strict lanes come back in theirs.
    * Redis: the same moves between sorted sets, for ids given or found by ZRANGE.
    */
   change(call: ChangeCall): Promise<ChangeReply>
@@ -128,14 +128,6 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
    * and the first entries of the indexes of waiting jobs. Redis: HMGET counts; ZLEXCOUNT delayed; ZRANGEBYLEX LIMIT.
    */
   counts(call: CountsCall): Promise<CountsReply>
-
-  /**
-   * How much one page of a queue's jobs in one state weighs: `weightOf` in `core/weight.ts`, the lines of their logs, and what goes with
-   * their progress. Summed up in the store, so nothing of the jobs is sent; a read without a lock, in the order of the list. A store may weigh texts as it
-   * writes them, up to twice as heavy, and 256 bytes more for each job, but never lighter.
-   * Redis: ZRANGE by score from the cursor, HSTRLEN each.
-   */
-  weigh(call: WeighCall): Promise<WeighReply>
 
   /**
    * Removes up to `limit` finished jobs whose time is over, oldest first, and clears away other leftovers:
@@ -434,7 +426,7 @@ export type SettleResult =
 export interface ChangeCall {
   readonly action: ChangeAction
   readonly space: string
-  /** These jobs, or a page of a selection: up to its limit, in the order of the list; of a redrive, the oldest first. */
+  /** These jobs, or a page of a selection: up to its limit, in the order of the list; of a retry, the oldest first. */
   readonly target:
     | { readonly ids: readonly string[] }
     | (Selection & {
@@ -446,7 +438,7 @@ export interface ChangeCall {
   readonly priority?: number
   /**
    * For `reschedule`: when the jobs are due, by the store's clock. One that is over means now.
-   * For `redrive`: when the operation began of which this call is a part, by the store's clock: all of its jobs are due then,
+   * For `retry`: when the operation began of which this call is a part, by the store's clock: all of its jobs are due then,
    * and so come back in the order of their enqueues. One that is not over means now. @default now
    */
   readonly dueAt?: number
@@ -466,7 +458,7 @@ export interface ChangeReply {
    * passed over.
    */
   readonly cursor: string | null
-  /** The queues in which a job came to another place in line (redrive, promote, prioritize, reschedule), for hints. */
+  /** The queues in which a job came to another place in line (retry, promote, prioritize, reschedule), for hints. */
   readonly waiting: readonly Waiting[]
   /** Queues in which groups that fired have enqueued jobs, for hints; left out when none did. */
   readonly enqueued?: readonly Enqueued[]
@@ -611,21 +603,6 @@ export interface QueueCounts {
 export function storedStates({ states, overdue }: QueueCounts): Readonly<Record<JobState, number>> {
   if (overdue === 0) return states
   return { ...states, delayed: states.delayed + overdue, ready: states.ready - overdue }
-}
-
-export interface WeighCall extends Omit<Selection, 'where'> {
-  readonly space: string
-  /** To look at so many jobs at most. */
-  readonly limit: number
-  /** From the page before; null for the first. */
-  readonly cursor: string | null
-}
-
-export interface WeighReply {
-  readonly jobs: number
-  readonly bytes: number
-  /** For the next page, which may have nothing; null when this was the last. */
-  readonly cursor: string | null
 }
 
 export interface WorkerInfo {

@@ -59,7 +59,7 @@ export function describeNotifier(
         { kind: 'watch', space: 'acme', queue: 'mail' },
         { kind: 'noted', space: 'acme', queue: 'mail' },
         { kind: 'schedules', space: 'acme' },
-        { kind: 'orders', space: 'acme' },
+        { kind: 'commands', space: 'acme' },
         { kind: 'recall', space: 'acme', queue: 'mail.*', lane: null },
         { kind: 'recall', space: null, queue: null, lane: null },
         { kind: 'recall', space: 'acme', queue: 'mail', lane: '' },

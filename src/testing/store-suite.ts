@@ -33,7 +33,6 @@ import { listCases } from './store/jobs/list.ts'
 import { prioritizeCases, priorityCases } from './store/jobs/priority.ts'
 import { pruneCases } from './store/jobs/prune.ts'
 import { rescheduleCases } from './store/jobs/reschedule.ts'
-import { weighCases } from './store/jobs/size.ts'
 import { takenCases } from './store/jobs/taken-ids.ts'
 import { uniqueCases } from './store/jobs/unique.ts'
 import { uniqueConflictCases } from './store/jobs/unique-conflict.ts'
@@ -128,7 +127,6 @@ export function describeStore(
     describe('list and get', () => listCases(test))
     describe('count', () => countCases(test))
     describe('counts', () => countsCases(test))
-    describe('weigh', () => weighCases(test))
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))
     describe('lanes', () => laneCases(test))

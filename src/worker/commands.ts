@@ -6,33 +6,33 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { RecordStore, StoredRecord } from '../store/records.ts'
 
-/** What a worker is told is a record of this kind, with the worker's id as its own. It is removed when it is done. */
-export const ORDER_KIND = 'order'
+/** A command to a worker is a record of this kind with the id of the worker. It is removed when it was carried out. */
+export const COMMAND_KIND = 'command'
 
-/** `quiet`: takes no more jobs. `stop`: ends. `none`: takes back a quiet. */
-export const ORDERS = ['quiet', 'stop', 'none'] as const
-export type Order = (typeof ORDERS)[number]
+/** `pause`: claims no more jobs. `resume`: ends a pause. `stop`: drains and stops. */
+export const WORKER_COMMANDS = ['pause', 'stop', 'resume'] as const
+export type WorkerCommand = (typeof WORKER_COMMANDS)[number]
 
-/** Longer than any worker takes to hear of it, and then nobody is left who could. */
-export const ORDER_KEPT_MS = 86_400_000
+/** Commands expire after this time, long after every live worker has read them. */
+export const COMMAND_KEPT_MS = 86_400_000
 
-export interface OrderBody {
-  readonly order: Order
+export interface CommandRecord {
+  readonly command: WorkerCommand
   readonly by: string
   readonly at: number
 }
 
-export function readOrder(body: string): OrderBody | null {
+export function readCommand(body: string): CommandRecord | null {
   try {
-    const read = JSON.parse(body) as Partial<OrderBody> | null
-    if (!ORDERS.includes(read?.order as Order)) return null
-    return { order: read?.order as Order, by: String(read?.by ?? ''), at: Number(read?.at ?? 0) }
+    const read = JSON.parse(body) as Partial<CommandRecord> | null
+    if (!WORKER_COMMANDS.includes(read?.command as WorkerCommand)) return null
+    return { command: read?.command as WorkerCommand, by: String(read?.by ?? ''), at: Number(read?.at ?? 0) }
   } catch {
     return null
   }
 }
 
-/** A recall of which somebody waits to hear that it was carried out is a record beside the order, with an id of this shape. */
+/** The id of the record of a recall whose caller waits for its confirmation. */
 export function recallId(workerId: string, callId: string): string {
   return `${workerId}/${callId}`
 }
@@ -47,29 +47,29 @@ export function readRecall(body: string): RecallTarget | null {
   }
 }
 
-export interface OrderKeeperParts {
+export interface CommandReaderParts {
   readonly store: Pick<RecordStore, 'listRecords' | 'putRecords' | 'removeRecords'>
   readonly runtime: Runtime
   readonly logger: Logger
   readonly space: string
   readonly workerId: string
-  /** Does what was said. When it resolves, it is done, or will be without fail. */
-  readonly obey: (order: OrderBody) => Promise<void>
+  /** Carries a command out. Resolves when it is done, or certain to be. */
+  readonly obey: (command: CommandRecord) => Promise<void>
   /** Hands back what has not started of a target. When it returns, nothing of what was taken before starts any more. */
   readonly recall: (target: RecallTarget) => void
 }
 
-/** Looks what a worker was told, and says when it has been done. Whatever goes wrong here disturbs no job. */
-export class OrderKeeper {
-  readonly #parts: OrderKeeperParts
+/** Reads the commands to a worker and removes those that were carried out. Errors here affect no job. */
+export class CommandReader {
+  readonly #parts: CommandReaderParts
   #looking: Promise<void> | null = null
   #isAskedAgain = false
 
-  constructor(parts: OrderKeeperParts) {
+  constructor(parts: CommandReaderParts) {
     this.#parts = parts
   }
 
-  /** Never rejects. Whoever calls it while it looks has it look once more: what he knows of may be newer. */
+  /** Never rejects. A call during a read causes another read, because the caller may know of a newer command. */
   look(): Promise<void> {
     this.#isAskedAgain = this.#looking !== null
     this.#looking ??= this.#lookAll().finally(() => {
@@ -84,7 +84,7 @@ export class OrderKeeper {
       try {
         await this.#look()
       } catch (error) {
-        this.#parts.logger.debug(`A worker could not look what it was told: ${messageOf(error)}`)
+        this.#parts.logger.debug(`A worker could not read its commands: ${messageOf(error)}`)
         return
       }
     } while (this.#isAskedAgain)
@@ -92,10 +92,10 @@ export class OrderKeeper {
 
   async #look(): Promise<void> {
     const { store, runtime, space, workerId, obey, logger } = this.#parts
-    const place = { scope: space, kind: ORDER_KIND }
-    // Another order may come while one is carried out; it is then the next.
+    const place = { scope: space, kind: COMMAND_KIND }
+    // Another command may arrive while one is carried out; it is then the next.
     for (let seen = 0; seen < 5; seen++) {
-      // The sign after the slash: its order, and the recalls beside it.
+      // '0' follows '/': this range has the command and the recalls of the worker.
       const { records } = await store.listRecords({
         ...place,
         from: workerId,
@@ -105,12 +105,14 @@ export class OrderKeeper {
       const record = records.find(({ id }) => id === workerId)
       await this.#recall(records.filter((one) => one !== record))
       if (record === undefined) return
-      const order = readOrder(record.body)
-      if (order !== null) {
-        logger.info(`The worker was told "${order.order}"${order.by === '' ? '' : ` by ${order.by}`}.`)
-        await obey(order)
+      const command = readCommand(record.body)
+      if (command !== null) {
+        logger.info(
+          `Received the command "${command.command}"${command.by === '' ? '' : ` from ${command.by}`}.`,
+        )
+        await obey(command)
       }
-      // Removed only if it is still the one that was carried out: a record whose time is over is seen by nobody.
+      // Removed, by expiry, only if it is still the command that was carried out.
       const done = {
         id: workerId,
         body: record.body,
@@ -130,8 +132,8 @@ export class OrderKeeper {
       const target = readRecall(body)
       if (target !== null) recall(target)
     }
-    // That it is gone is the word that it was done.
-    await store.removeRecords({ scope: space, kind: ORDER_KIND, ids: records.map(({ id }) => id) })
+    // The caller reads the removal as the confirmation.
+    await store.removeRecords({ scope: space, kind: COMMAND_KIND, ids: records.map(({ id }) => id) })
   }
 }
 

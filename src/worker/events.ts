@@ -13,7 +13,7 @@ export interface WorkerEvents {
   timeout: FailedRun
   /** A worker died or lost its lease, told by whoever rescued the job; or a thread died, told by its worker. */
   lost: FailedRun
-  /** A job went among the dead, whatever the reason; also one that was buried by {@link Skep.bury} in this process. */
+  /** A job went among the dead, whatever the reason; also one that was buried by {@link Jobs.bury} in this process. */
   dead: FailedRun
   /** A handler asked to be called later. */
   snoozed: { readonly job: EventJob; readonly delayMs: number }

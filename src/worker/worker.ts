@@ -24,7 +24,7 @@ import { type Runtime, sleep } from '../runtime/runtime.ts'
 import { atMost, type Loop, type LoopHealth, supervise } from '../runtime/supervise.ts'
 import type { ClaimCall, ClaimReply, Source, Store, WorkerInfo } from '../store/store.ts'
 import { type NamedWish, NoticeBoard } from './claim-by-id.ts'
-import { isRecalled, type OrderBody, OrderKeeper, Recalls, type RecallTarget } from './commands.ts'
+import { CommandReader, type CommandRecord, isRecalled, Recalls, type RecallTarget } from './commands.ts'
 import { eventJob, type WorkerEvents } from './events.ts'
 import { Executor, StopSignal } from './executor.ts'
 import type { HandlerSpec } from './handler.ts'
@@ -53,7 +53,7 @@ const SWEEP_MS = 60_000
 const LOOK_MS = 1_000
 
 /** While no hints flow it looks so often what it was told. */
-const LOOK_FOR_ORDERS_MS = 1_000
+const COMMAND_POLL_MS = 1_000
 const EVERYTHING: RecallTarget = { space: null, queue: null, lane: null }
 
 export interface WorkerParts {
@@ -72,7 +72,7 @@ export interface WorkerParts {
   readonly space?: string
   readonly options: ResolvedWorkerOptions
   /** Somebody told it to stop. */
-  readonly onStopOrder: () => void
+  readonly onStopCommand: () => void
   /** How many jobs it can run at once, where that changes. @default the option `concurrency` */
   readonly slots?: () => number
   /** How to judge a job of a queue that was closed meanwhile. */
@@ -93,8 +93,8 @@ export interface WorkerHealth {
   readonly running: number
   /** Jobs claimed that wait for a slot. */
   readonly buffered: number
-  /** It was told to take no more jobs, see `skep.order`. */
-  readonly quiet: boolean
+  /** It claims no more jobs until it is resumed, see `skep.workers.pause`. */
+  readonly paused: boolean
   /** Outcomes not yet saved. */
   readonly unsaved: number
   /** Handlers that ignored their signal and were given up, but still run. */
@@ -122,11 +122,11 @@ export class WorkerEngine {
   readonly #loops: Loop[] = []
   readonly #duties: { readonly duty: Duty; readonly loop: Loop }[] = []
   readonly #startedAt: number
-  readonly #orders: OrderKeeper
+  readonly #commands: CommandReader
   /** There while it is on the list. */
   #vitals: VitalSigns | null = null
-  /** Told to take no more jobs. */
-  #quiet = false
+  /** It claims no more jobs until it is resumed. */
+  #paused = false
   /** Null: the notifier has no notices. */
   readonly #board: NoticeBoard | null
   #subscription: Subscription | null = null
@@ -209,13 +209,13 @@ export class WorkerEngine {
         if (this.#window.leavesRoom(run.spec)) this.#tellOfRoom(run.spec)
       },
     })
-    this.#orders = new OrderKeeper({
+    this.#commands = new CommandReader({
       store,
       runtime,
       logger,
       space: parts.space ?? specs[0]?.space ?? 'default',
       workerId: this.id,
-      obey: (order) => this.#obey(order),
+      obey: (command) => this.#obey(command),
       recall: (target) => this.recall(target),
     })
     const { notices } = parts.notifier
@@ -298,7 +298,7 @@ export class WorkerEngine {
         if (runtime.mono() - lastBeat >= beatMs * 0.9) {
           await store.attend({ worker: this.#info() })
           lastBeat = runtime.mono()
-          void this.#orders.look()
+          void this.#commands.look()
           this.#lookForRecalls(true)
         }
         this.#renewedAt = runtime.mono()
@@ -379,7 +379,7 @@ export class WorkerEngine {
       status: this.#status === 'running' && degraded ? 'degraded' : this.#status,
       running: this.#window.busy,
       buffered: this.#window.buffered,
-      quiet: this.#quiet,
+      paused: this.#paused,
       unsaved: this.#exchange.pending,
       zombies: this.#executor.zombies,
       loops,
@@ -480,7 +480,7 @@ export class WorkerEngine {
   #readVitals(): string {
     this.#vitals ??= new VitalSigns(this.#parts.runtime, this.#parts.options.version)
     return this.#vitals.read({
-      quiet: this.#quiet,
+      paused: this.#paused,
       prefetched: this.#window.buffered,
       isRelay: this.#parts.slots !== undefined,
     })
@@ -491,23 +491,23 @@ export class WorkerEngine {
     this.#vitals = null
   }
 
-  // ── orders ─────────────────────────────────────────────────────────────────────────────────────
+  // ── commands ─────────────────────────────────────────────────────────────────────────────────────
 
-  async #obey({ order }: OrderBody): Promise<void> {
-    if (order === 'stop') {
-      this.#parts.onStopOrder()
+  async #obey({ command }: CommandRecord): Promise<void> {
+    if (command === 'stop') {
+      this.#parts.onStopCommand()
       return
     }
     if (this.#status !== 'running') return
-    this.#quiet = order === 'quiet'
-    if (this.#quiet) {
+    this.#paused = command === 'pause'
+    if (this.#paused) {
       // What has not begun may run elsewhere.
       this.#handBack(this.#window.takeStale(Infinity))
     } else {
       this.#window.heat()
     }
     this.#exchange.nudge()
-    // Whoever gave the order sees it at once, and not with the next heartbeat.
+    // Reported at once, not with the next heartbeat.
     await this.#parts.store.attend({ worker: this.#info() })
   }
 
@@ -588,8 +588,8 @@ export class WorkerEngine {
           this.#wakeIn(hint.dueAt - (runtime.mono() + this.#storeClock))
       } else if (hint.kind === 'cancel') {
         this.#confirmCancel(hint.ids)
-      } else if (hint.kind === 'orders') {
-        if (hint.space === this.#space()) void this.#orders.look()
+      } else if (hint.kind === 'commands') {
+        if (hint.space === this.#space()) void this.#commands.look()
       } else if (hint.kind === 'watch' && this.#window.specOf(hint.space, hint.queue)) {
         this.#parts.noter.watch(hint)
       }
@@ -606,7 +606,7 @@ export class WorkerEngine {
 
   #wish(options: WishOptions): Omit<ClaimCall, 'now'> | null {
     // A worker that cannot renew must not take more.
-    if (this.#status !== 'running' || this.#quiet || !this.#canRenew()) {
+    if (this.#status !== 'running' || this.#paused || !this.#canRenew()) {
       this.#board?.rest()
       return null
     }
@@ -659,7 +659,7 @@ export class WorkerEngine {
       if (!call.again) this.#window.answeredById(call.sources, reply.limited ?? [])
       this.#board?.answered(call, reply)
     } else if (!call.again) this.#window.answered(call.sources, full, reply.limited ?? [])
-    if (this.#status !== 'running' || this.#quiet) {
+    if (this.#status !== 'running' || this.#paused) {
       this.#recalls.end(call.token)
       this.#handBack(runs)
       return
@@ -876,9 +876,9 @@ export class WorkerEngine {
   /** Hints may be lost: what is held ahead is compared with the holds that stand, and without hints it looks what it was told. */
   #lookForRecalls(hasHints: boolean): void {
     const { store, runtime, logger } = this.#parts
-    if (!hasHints && runtime.mono() - this.#lookedAt >= LOOK_FOR_ORDERS_MS) {
+    if (!hasHints && runtime.mono() - this.#lookedAt >= COMMAND_POLL_MS) {
       this.#lookedAt = runtime.mono()
-      void this.#orders.look()
+      void this.#commands.look()
     }
     const isAhead = this.#window.buffered > 0 || this.#specs.some(({ away }) => away !== undefined)
     if (!isAhead || this.#held.isEmpty) return

@@ -11,7 +11,7 @@ async function shop(): Promise<string> {
   const mail = queue<{ readonly to: string }>('mail.send')
   const many = Array.from({ length: 30 }, (_, n) => ({ to: `${n % 2 === 0 ? 'ada' : 'bob'}@example.com` }))
   await filled.enqueueMany(mail, many)
-  await filled.bury({ queue: 'mail.send', text: 'ada' })
+  await filled.jobs.bury({ queue: 'mail.send', text: 'ada' })
   await filled.close()
   return cwd
 }

@@ -39,7 +39,7 @@ describe('--dry-run', () => {
       ['enqueue', 'hello', '-d', '{"name":"Ada"}'],
       ['jobs', 'again', dead],
       ['jobs', 'retry', dead],
-      ['dead', 'redrive', '--where', 'queue:bad'],
+      ['dead', 'retry', '--where', 'queue:bad'],
       ['dead', 'remove', '--all'],
       ['queues', 'pause', '--all'],
       ['queues', 'resume', 'hello'],
@@ -107,8 +107,8 @@ describe('skep dead --where', () => {
     const listed = json(await skep(['dead', 'list', '--where', 'queue:bad', '--json'], { cwd }))
     const state = await skep(['dead', 'remove', '--where', 'state:ready', '--yes'], { cwd })
     const both = await skep(['dead', 'remove', dead, '--where', 'queue:bad', '--yes'], { cwd })
-    const redriven = json(
-      await skep(['dead', 'redrive', '--where', 'queue:bad', '--per-second', '50', '--yes', '--json'], {
+    const retried = json(
+      await skep(['dead', 'retry', '--where', 'queue:bad', '--per-second', '50', '--yes', '--json'], {
         cwd,
       }),
     )
@@ -116,7 +116,7 @@ describe('skep dead --where', () => {
 
     expect(listed.jobs.map(({ id }: any) => id)).toEqual([dead])
     expect([state.code, both.code]).toEqual([2, 2])
-    expect(redriven).toMatchObject({ action: 'retry', changed: 1, status: 'done' })
+    expect(retried).toMatchObject({ action: 'retry', changed: 1, status: 'done' })
     expect(bad).toMatchObject({ ready: 2, dead: 0 })
   })
 })

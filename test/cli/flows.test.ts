@@ -81,7 +81,7 @@ describe('skep flows', () => {
     const both = json(await run('get', waiting, '01a31c50-0000-7000-8000-000000000001', '--json'))
     const dead = json(await run('get', failed, '--json')).runs[0].members.failed[0].id
     expect(shown.stdout).toMatch(new RegExp(`failed +job ${dead} pack dead No box is that small`))
-    expect(shown.stdout).toContain(`redrive job ${dead}`)
+    expect(shown.stdout).toContain(`retry job ${dead}`)
     expect(shown.stdout).toMatch(/waits for +jobs, 1 of 2 done, 1 failed/)
     expect(both).toMatchObject({
       runs: [

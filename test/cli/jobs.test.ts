@@ -146,7 +146,7 @@ describe('skep jobs', () => {
 
     const missing = await skep(['jobs', 'get', id, UNKNOWN, '--json'], { cwd })
     const unknown = await skep(['jobs', 'cancel', UNKNOWN], { cwd })
-    const redriven = await skep(['jobs', 'redrive', id, '--json'], { cwd })
+    const retried = await skep(['jobs', 'retry', id, '--json'], { cwd })
     const cancelled = await skep(['jobs', 'cancel', id], { cwd })
     const again = await skep(['jobs', 'cancel', id], { cwd })
     const malformed = await skep(['jobs', 'get', 'x'], { cwd })
@@ -154,8 +154,8 @@ describe('skep jobs', () => {
     expect(json(missing)).toMatchObject({ jobs: [{ id }], missing: [UNKNOWN] })
     expect(missing.code).toBe(3)
     expect(unknown.code).toBe(3)
-    expect(json(redriven)).toMatchObject({ changed: 0, refused: [{ id, reason: 'state' }] })
-    expect(redriven.code).toBe(4)
+    expect(json(retried)).toMatchObject({ changed: 0, refused: [{ id, reason: 'state' }] })
+    expect(retried.code).toBe(4)
     expect(cancelled.stdout).toBe('Cancelled 1 job.\n')
     expect(again.code).toBe(4)
     expect(malformed.code).toBe(2)
@@ -203,7 +203,7 @@ describe('skep jobs', () => {
 })
 
 describe('skep dead', () => {
-  it('lists, redrives and removes what died, and touches nothing else', async () => {
+  it('lists, retries and removes what died, and touches nothing else', async () => {
     const cwd = project({ 'skep.config.mjs': CONFIG })
     const dead = await enqueue(cwd, 'bad', [1, 2])
     const [waiting = ''] = await enqueue(cwd, 'nobody', [1])
@@ -215,7 +215,7 @@ describe('skep dead', () => {
     const list = json(await skep(['dead', '--json'], { cwd }))
     const wrong = await skep(['dead', 'remove', waiting], { cwd })
     const removed = await skep(['dead', 'remove', dead[0] ?? ''], { cwd })
-    const redriven = await skep(['dead', 'redrive', '--queue', 'bad', '--yes'], { cwd })
+    const retried = await skep(['dead', 'retry', '--queue', 'bad', '--yes'], { cwd })
     const buried = await skep(['dead', 'bury', waiting], { cwd })
     const { queues } = json(await skep(['queues', '--json'], { cwd }))
 
@@ -223,7 +223,7 @@ describe('skep dead', () => {
     expect(list.jobs[0].failure.message).toBe('it never works')
     expect(wrong.code).toBe(4)
     expect(removed.stdout).toBe('Removed 1 job.\n')
-    expect(redriven.stdout).toBe('Redrove 1 job.\n')
+    expect(retried.stdout).toBe('Retried 1 job.\n')
     expect(buried.stdout).toBe('Buried 1 job.\n')
     expect(queues).toMatchObject([
       { queue: 'bad', ready: 1, dead: 0 },

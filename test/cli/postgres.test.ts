@@ -100,7 +100,7 @@ describe('on PostgreSQL, the command line', () => {
     const doctor = await skep(['doctor', '--json'], { cwd, env })
     worker.child.kill('SIGTERM')
     const ended = await worker.ended
-    const redriven = await skep(['dead', 'redrive', '--all', '--yes', '--json'], { cwd, env })
+    const retried = await skep(['dead', 'retry', '--all', '--yes', '--json'], { cwd, env })
     const bench = await skep(['bench', '--jobs', '100', '--json'], { cwd, env })
     const queues = await skep(['queues', '--json'], { cwd, env })
 
@@ -115,7 +115,7 @@ describe('on PostgreSQL, the command line', () => {
       expect.objectContaining({ name: 'workers', detail: '1, running 0 of 10' }),
     )
     expect(ended.code).toBe(0)
-    expect(JSON.parse(redriven.stdout)).toMatchObject({ changed: 1 })
+    expect(JSON.parse(retried.stdout)).toMatchObject({ changed: 1 })
     expect(JSON.parse(bench.stdout).measures).toHaveLength(4)
     expect(JSON.parse(queues.stdout).queues.map((one: { queue: string }) => one.queue)).toEqual([
       'bad',

@@ -78,26 +78,31 @@ describe('a server in the place of a Skep', () => {
     ])
     const job = await near.enqueue(broken, 1)
     await job.result().catch(() => {})
-    await near.pause('broken', { reason: 'why', for: '1h' })
+    await near.queues.pause('broken', { reason: 'why', for: '1h' })
     await near.bulk.start({ action: 'retry', query: 'queue:nothing' })
     await near.metrics.rates()
     const { groups } = await near.errors.list()
     const id = groups[0]?.id ?? ''
 
     const looks: readonly ((one: Counterpart) => Promise<unknown>)[] = [
-      (one) => one.counts(),
-      (one) => one.counts(['broken', 'nothing']),
-      (one) => one.holds(),
+      (one) => one.queues.list(),
+      (one) => one.queues.list(['broken', 'nothing']),
+      (one) => one.queues.holds(),
       (one) => one.errors.list({ queue: 'broken' }),
       (one) => one.errors.get(id),
       (one) => one.errors.get('0000000000000000'),
       async (one) =>
         (await one.bulk.list()).map(({ query, startedAt }) => [query, startedAt instanceof Date]),
-      (one) => one.count('state:dead'),
-      (one) => one.logs(job.id),
+      (one) => one.jobs.count('state:dead'),
+      (one) => one.jobs.logs(job.id),
       async (one) =>
-        (await one.workers()).map(({ id: who, queues, life, startedAt }) => [who, queues, life, startedAt]),
-      (one) => one.purge('broken', { dryRun: true, before: new Date() }),
+        (await one.workers.list()).map(({ id: who, queues, life, startedAt }) => [
+          who,
+          queues,
+          life,
+          startedAt,
+        ]),
+      (one) => one.queues.purge('broken', { dryRun: true, before: new Date() }),
     ]
     for (const look of looks) {
       const told = await asked(pair, look)
@@ -105,8 +110,8 @@ describe('a server in the place of a Skep', () => {
     }
     expect((await far.errors.mute(id, { for: '1h' }))?.muted?.until).toBeInstanceOf(Date)
     expect((await far.errors.unmute(id))?.muted).toBeNull()
-    expect((await far.order(worker.id, 'quiet'))?.order).toBe('quiet')
-    await expect(far.order('nobody', 'stop')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect((await far.workers.pause(worker.id))?.command).toBe('pause')
+    await expect(far.workers.stop('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
   it('changes page by page what fits, and no more than was said', async () => {
@@ -117,16 +122,18 @@ describe('a server in the place of a Skep', () => {
       { delay: '1h' },
     )
 
-    const some = await far.cancel({ queue: 'later', limit: 250 }, { reason: 'enough' })
-    const rest = await far.promote({ queue: 'later' })
-    const none = await far.redrive({ queue: 'later' })
-    const ids = (await near.list({ queue: 'later', state: 'cancelled', limit: 200 })).jobs.map(({ id }) => id)
-    const named = await far.redrive(ids)
+    const some = await far.jobs.cancel({ queue: 'later', limit: 250 }, { reason: 'enough' })
+    const rest = await far.jobs.promote({ queue: 'later' })
+    const none = await far.jobs.retry({ queue: 'later' })
+    const ids = (await near.jobs.list({ queue: 'later', state: 'cancelled', limit: 200 })).jobs.map(
+      ({ id }) => id,
+    )
+    const named = await far.jobs.retry(ids)
 
     expect([some.changed, rest.changed, none.changed, named.changed]).toEqual([250, 200, 0, 200])
-    expect(await near.count('queue:later state:ready')).toMatchObject({ count: 400 })
-    expect((await near.list({ queue: 'later', state: 'cancelled' })).jobs[0]?.cancelReason ?? 'enough').toBe(
-      'enough',
-    )
+    expect(await near.jobs.count('queue:later state:ready')).toMatchObject({ count: 400 })
+    expect(
+      (await near.jobs.list({ queue: 'later', state: 'cancelled' })).jobs[0]?.cancelReason ?? 'enough',
+    ).toBe('enough')
   })
 })

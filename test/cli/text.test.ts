@@ -160,9 +160,9 @@ describe('the board', () => {
     node: fc.option(fc.string()),
     memoryBytes: fc.option(fc.nat()),
     lagMs: fc.option(fc.nat()),
-    order: fc.constantFrom(null, 'quiet' as const, 'stop' as const),
+    command: fc.constantFrom(null, 'pause' as const, 'stop' as const),
     prefetched: fc.nat(),
-    quiet: fc.boolean(),
+    paused: fc.boolean(),
     seenAt: fc.nat(),
     life: fc.constantFrom('here' as const, 'gone' as const, 'unsure' as const),
   })

@@ -122,7 +122,7 @@ describe('skep --url', () => {
     const unknown = await far(['jobs', 'cancel', '01890a5d-ac96-774b-bcce-b302099a8057'])
     const prioritized = await far(['jobs', 'prioritize', '--queue', 'later', '--priority', '3', '--yes'])
     const buried = await far(['jobs', 'bury', '--where', 'queue:later state:delayed', '--yes', '--json'])
-    const retried = await far(['dead', 'redrive', '--queue', 'later', '--limit', '2', '--yes'])
+    const retried = await far(['dead', 'retry', '--queue', 'later', '--limit', '2', '--yes'])
     const paused = await far(['queues', 'pause', 'later', '--reason', 'x', '--for', '1h', '--json'])
     const resumed = await far(['queues', 'resume', 'later'])
     const drained = await far(['queues', 'drain', 'later', '--json'])
@@ -135,7 +135,7 @@ describe('skep --url', () => {
     expect([unknown.code, unknown.stderr]).toEqual([3, expect.stringContaining('no such job')])
     expect(prioritized.stdout).toBe('Prioritized 4 jobs.\n')
     expect(json(buried)).toMatchObject({ changed: 3, status: 'done' })
-    expect(retried.stdout).toBe('Redrove 2 jobs.\n')
+    expect(retried.stdout).toBe('Retried 2 jobs.\n')
     expect(json(paused)).toMatchObject({
       targets: [{ target: 'later', holds: [{ reason: 'x', by: 'local' }] }],
     })

@@ -27,7 +27,7 @@ describe.each(STORES)('a job that is enqueued again in %s', (name) => {
       },
     )
 
-    const copy = await skep.again(first.id, { by: 'eve' })
+    const copy = await skep.jobs.copy(first.id, { by: 'eve' })
 
     expect(copy.id).not.toBe(first.id)
     expect(copy.duplicate).toBe(false)
@@ -41,15 +41,15 @@ describe.each(STORES)('a job that is enqueued again in %s', (name) => {
       priority: 7,
       unique: null,
     })
-    expect((await skep.list({ query: `copy:${first.id}` })).jobs.map(({ id }) => id)).toEqual([copy.id])
+    expect((await skep.jobs.list({ query: `copy:${first.id}` })).jobs.map(({ id }) => id)).toEqual([copy.id])
   })
 
   it('may have another payload and another queue, and the other may be in any state', async () => {
     const skep = openSkep(await openStore(name))
     const first = await skep.enqueue(mail, { to: 'ada' })
-    await skep.cancel(first.id)
+    await skep.jobs.cancel(first.id)
 
-    const copy = await skep.again(first.id, { payload: { to: 'bob' }, queue: 'other' })
+    const copy = await skep.jobs.copy(first.id, { payload: { to: 'bob' }, queue: 'other' })
 
     expect(await copy.get()).toMatchObject({ queue: 'other', payload: { to: 'bob' }, state: 'ready' })
     expect(await first.get()).toMatchObject({ state: 'cancelled', payload: { to: 'ada' } })
@@ -65,7 +65,7 @@ describe('a job that is enqueued again', () => {
     ])
     const first = await scene.skep.enqueue(mail, { to: 'ada' }, { timeout: '5s', retention: '1h' })
     await scene.through(first.result())
-    const copy = await scene.skep.again(first.id)
+    const copy = await scene.skep.jobs.copy(first.id)
     await scene.through(copy.result())
 
     expect(seen).toEqual([
@@ -82,9 +82,9 @@ describe('a job that is enqueued again', () => {
     skep.worker([mail.handle(({ payload }) => void ran.push(payload.to))])
     await skep.groups.chain([mail.job({ to: 'one' }), mail.job({ to: 'two' })])
     await scene.until(() => ran.length === 2)
-    const first = (await skep.list({ query: 'payload.to:one' })).jobs[0]
+    const first = (await skep.jobs.list({ query: 'payload.to:one' })).jobs[0]
 
-    const copy = await skep.again(first?.id ?? '')
+    const copy = await skep.jobs.copy(first?.id ?? '')
     await scene.through(copy.result())
     await scene.advance(10_000)
 
@@ -95,12 +95,12 @@ describe('a job that is enqueued again', () => {
     const { skep } = openScene()
     const { id } = await skep.enqueue(mail, { to: 'ada' })
 
-    expect(await codeOf(skep.again(UNKNOWN))).toBe('JOB_NOT_FOUND')
-    expect(await codeOf(skep.again('x'))).toBe('OPTION_INVALID')
-    expect(await codeOf(skep.again(id, { queue: 'not a name' }))).toBe('NAME_INVALID')
-    expect(await codeOf(skep.again(id, { payload: { n: 1n } }))).toBe('PAYLOAD_NOT_JSON')
-    expect(await codeOf(skep.again(id, { payload: 'x'.repeat(300_000) }))).toBe('PAYLOAD_TOO_LARGE')
-    expect(await codeOf(skep.again(id, { queue: 'flow:order' }))).toBe('OPTION_INVALID')
-    expect((await skep.count('')).count).toBe(1)
+    expect(await codeOf(skep.jobs.copy(UNKNOWN))).toBe('JOB_NOT_FOUND')
+    expect(await codeOf(skep.jobs.copy('x'))).toBe('OPTION_INVALID')
+    expect(await codeOf(skep.jobs.copy(id, { queue: 'not a name' }))).toBe('NAME_INVALID')
+    expect(await codeOf(skep.jobs.copy(id, { payload: { n: 1n } }))).toBe('PAYLOAD_NOT_JSON')
+    expect(await codeOf(skep.jobs.copy(id, { payload: 'x'.repeat(300_000) }))).toBe('PAYLOAD_TOO_LARGE')
+    expect(await codeOf(skep.jobs.copy(id, { queue: 'flow:order' }))).toBe('OPTION_INVALID')
+    expect((await skep.jobs.count('')).count).toBe(1)
   })
 })

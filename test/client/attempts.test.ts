@@ -16,7 +16,8 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   }
 }
 
-const stateOf = async (skep: Skep, id: string): Promise<string | undefined> => (await skep.get(id))?.state
+const stateOf = async (skep: Skep, id: string): Promise<string | undefined> =>
+  (await skep.jobs.get(id))?.state
 
 describe.each(STORES)('the attempts of a job in %s', (name) => {
   it('are its runs that ended badly, each with its error, among the lines of its handlers', async () => {
@@ -33,7 +34,7 @@ describe.each(STORES)('the attempts of a job in %s', (name) => {
     const { id } = await skep.enqueue(shaky, 1)
     await until(async () => (await stateOf(skep, id)) === 'dead')
 
-    const attempts = await skep.attempts(id)
+    const attempts = await skep.jobs.attempts(id)
 
     expect(
       attempts.map(({ n, kind, message, name: error, code, generation }) => [
@@ -54,7 +55,7 @@ describe.each(STORES)('the attempts of a job in %s', (name) => {
       expect({ id, version }).toEqual({ id: worker.id, version: '2026.11.18-2' })
       expect(startedAt?.getTime()).toBeLessThanOrEqual(at.getTime())
     }
-    expect((await skep.logs(id)).lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
+    expect((await skep.jobs.logs(id)).lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
       'info run 1',
       'error bad 1',
       'info run 2',
@@ -70,13 +71,13 @@ describe.each(STORES)('the attempts of a job in %s', (name) => {
     const job = await skep.enqueue(shaky, 1)
     await job.result()
 
-    expect(await skep.attempts(job.id)).toEqual([])
-    expect((await skep.logs(job.id)).lines).toEqual([])
+    expect(await skep.jobs.attempts(job.id)).toEqual([])
+    expect((await skep.jobs.logs(job.id)).lines).toEqual([])
   })
 })
 
 describe('the attempts of a job', () => {
-  it('go on after a redrive, and only the newest twenty are shown', async () => {
+  it('go on after a retry, and only the newest twenty are shown', async () => {
     const scene = openScene()
     const { skep } = scene
     const often = queue<number>('often', { onError: retry(14, fixed(0)) })
@@ -87,10 +88,10 @@ describe('the attempts of a job', () => {
     ])
     const { id } = await skep.enqueue(often, 1)
     await scene.until(async () => (await scene.state(id)) === 'dead')
-    await skep.redrive(id)
+    await skep.jobs.retry(id)
     await scene.until(async () => (await scene.state(id)) === 'dead')
 
-    const attempts = await skep.attempts(id)
+    const attempts = await skep.jobs.attempts(id)
 
     expect(attempts).toHaveLength(20)
     expect(attempts[0]).toMatchObject({ n: 11, generation: 0 })
@@ -116,11 +117,11 @@ describe('the attempts of a job', () => {
     await scene.until(async () => (await scene.state(late.id)) === 'dead')
     const stopped = await skep.enqueue(slow, 'stopped', { timeout: 'none' })
     await scene.until(async () => (await scene.state(stopped.id)) === 'running')
-    await skep.cancel(stopped.id, { reason: 'Not now' })
+    await skep.jobs.cancel(stopped.id, { reason: 'Not now' })
     await scene.until(async () => (await scene.state(stopped.id)) === 'cancelled')
 
-    expect(await skep.attempts(late.id)).toMatchObject([{ n: 1, kind: 'timeout' }])
-    expect(await skep.attempts(stopped.id)).toMatchObject([{ n: 1, kind: 'cancel', message: 'Not now' }])
+    expect(await skep.jobs.attempts(late.id)).toMatchObject([{ n: 1, kind: 'timeout' }])
+    expect(await skep.jobs.attempts(stopped.id)).toMatchObject([{ n: 1, kind: 'cancel', message: 'Not now' }])
   })
 
   it('tell of a worker that was lost', async () => {
@@ -139,7 +140,7 @@ describe('the attempts of a job', () => {
     other.worker([stuck.handle(() => {})])
     await scene.until(async () => (await scene.state(id)) === 'dead')
 
-    expect(await scene.skep.attempts(id)).toMatchObject([{ n: 1, kind: 'lost' }])
+    expect(await scene.skep.jobs.attempts(id)).toMatchObject([{ n: 1, kind: 'lost' }])
   })
 
   it('tell of a transaction that was rolled back, and of nothing when one committed and the handler threw later', async () => {
@@ -161,11 +162,11 @@ describe('the attempts of a job', () => {
     await scene.until(async () => (await scene.state(committed.id)) === 'done')
     await scene.advance(1_000)
 
-    expect(await scene.skep.attempts(committed.id)).toEqual([])
-    expect(await scene.skep.attempts(lost.id)).toMatchObject([
+    expect(await scene.skep.jobs.attempts(committed.id)).toEqual([])
+    expect(await scene.skep.jobs.attempts(lost.id)).toMatchObject([
       { n: 1, kind: 'error', message: 'after roll back' },
     ])
-    expect((await scene.skep.logs(lost.id)).lines.map(({ message }) => message)).toEqual([
+    expect((await scene.skep.jobs.logs(lost.id)).lines.map(({ message }) => message)).toEqual([
       'paying',
       'after roll back',
     ])

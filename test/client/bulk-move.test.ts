@@ -17,7 +17,7 @@ async function ended(skep: Skep, id: string): Promise<BulkView> {
 }
 
 async function payloads(skep: Skep, name: string): Promise<readonly unknown[]> {
-  const { jobs } = await skep.list({ queue: name, limit: 200 })
+  const { jobs } = await skep.jobs.list({ queue: name, limit: 200 })
   return jobs.map(({ payload }) => payload).toSorted((a, b) => Number(a) - Number(b))
 }
 
@@ -28,7 +28,7 @@ describe.each(STORES)('a bulk action in %s', (name) => {
     const runAt = new Date(Date.now() + 3_600_000)
     await skep.enqueue(mail, 1, { runAt, priority: 5, headers: { tenant: 'acme' } })
     await skep.enqueueMany(mail, [2, 3])
-    await skep.bury((await skep.enqueue(mail, 4)).id)
+    await skep.jobs.bury((await skep.enqueue(mail, 4)).id)
     await skep.enqueue(post, 9)
 
     const { id } = await skep.bulk.start({ action: 'move', query: 'queue:mail', queue: 'post' })
@@ -38,7 +38,7 @@ describe.each(STORES)('a bulk action in %s', (name) => {
 
     expect(await payloads(skep, 'mail')).toEqual([])
     expect(await payloads(skep, 'post')).toEqual([1, 2, 3, 4, 9])
-    const { jobs } = await skep.list({ queue: 'post', state: 'delayed' })
+    const { jobs } = await skep.jobs.list({ queue: 'post', state: 'delayed' })
     expect(jobs).toMatchObject([{ payload: 1, priority: 5, dueAt: runAt, headers: { tenant: 'acme' } }])
   })
 
@@ -49,7 +49,7 @@ describe.each(STORES)('a bulk action in %s', (name) => {
 
     const { id } = await skep.bulk.start({ action: 'move', query: 'queue:mail', queue: 'post' })
     expect(await ended(skep, id)).toMatchObject({ changed: 450, refused: 0 })
-    const [from, to] = await skep.counts(['mail', 'post'])
+    const [from, to] = await skep.queues.list(['mail', 'post'])
     expect([from?.ready, from?.dead, to?.ready]).toEqual([0, 0, 450])
   })
 
@@ -102,13 +102,13 @@ describe.each(STORES)('a bulk action in %s', (name) => {
 
     const { id } = await skep.bulk.start({ action: 'reschedule', query: 'queue:mail', when })
     expect(await ended(skep, id)).toMatchObject({ changed: 300, refused: 0 })
-    expect((await skep.counts(['mail']))[0]).toMatchObject({ ready: 0, delayed: 300 })
-    const { jobs } = await skep.list({ queue: 'mail', state: 'delayed', limit: 200 })
+    expect((await skep.queues.list(['mail']))[0]).toMatchObject({ ready: 0, delayed: 300 })
+    const { jobs } = await skep.jobs.list({ queue: 'mail', state: 'delayed', limit: 200 })
     expect(new Set(jobs.map(({ dueAt }) => dueAt.getTime()))).toEqual(new Set([when.getTime()]))
 
     const now = await skep.bulk.start({ action: 'reschedule', query: 'payload:<10', when: { delay: 0 } })
     expect(await ended(skep, now.id)).toMatchObject({ changed: 20 })
-    expect((await skep.counts(['mail']))[0]).toMatchObject({ ready: 20, delayed: 280 })
+    expect((await skep.queues.list(['mail']))[0]).toMatchObject({ ready: 20, delayed: 280 })
   })
 })
 
@@ -127,7 +127,7 @@ describe('a bulk action', () => {
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(await skep.bulk.stop(id)).toMatchObject({ status: 'stopped', changed: 0 })
     await new Promise((resolve) => setTimeout(resolve, 400))
-    expect((await skep.counts(['mail']))[0]).toMatchObject({ ready: 10, cancelled: 0 })
+    expect((await skep.queues.list(['mail']))[0]).toMatchObject({ ready: 10, cancelled: 0 })
 
     const other = await skep.bulk.start({ action: 'cancel', query: 'queue:mail', delay: '100ms' })
     expect(await ended(skep, other.id)).toMatchObject({ status: 'done', changed: 10 })

@@ -57,11 +57,11 @@ describe.each(STORES)('a bulk action in %s', (name) => {
     })
     expect(view).toMatchObject({ status: 'done', changed: 600, refused: 0, expected: 600, error: null })
     expect(view.endedAt).toBeInstanceOf(Date)
-    expect((await skep.counts(['mail']))[0]).toMatchObject({ ready: 100, cancelled: 600 })
-    expect((await skep.list({ queue: 'mail', state: 'cancelled', limit: 1 })).jobs[0]?.failure).toMatchObject(
-      { message: 'Too many' },
-    )
-    expect((await skep.counts(['report']))[0]).toMatchObject({ ready: others.length })
+    expect((await skep.queues.list(['mail']))[0]).toMatchObject({ ready: 100, cancelled: 600 })
+    expect(
+      (await skep.jobs.list({ queue: 'mail', state: 'cancelled', limit: 1 })).jobs[0]?.failure,
+    ).toMatchObject({ message: 'Too many' })
+    expect((await skep.queues.list(['report']))[0]).toMatchObject({ ready: others.length })
     expect(await skep.bulk.list()).toEqual([view])
   })
 
@@ -111,8 +111,8 @@ describe.each(STORES)('a bulk action in %s', (name) => {
     expect(await run('bury', 'state:ready queue:mail')).toBe(10)
     expect(await run('retry', 'queue:mail payload:<4')).toBe(4)
     expect(await run('remove', 'queue:mail')).toBe(6)
-    expect((await skep.counts(['mail']))[0]).toMatchObject({ ready: 4, delayed: 20, dead: 0 })
-    expect((await skep.list({ queue: 'mail' })).jobs.every(({ priority }) => priority === 9)).toBe(true)
+    expect((await skep.queues.list(['mail']))[0]).toMatchObject({ ready: 4, delayed: 20, dead: 0 })
+    expect((await skep.jobs.list({ queue: 'mail' })).jobs.every(({ priority }) => priority === 9)).toBe(true)
   })
 })
 
@@ -251,7 +251,7 @@ describe('a bulk action', () => {
     let isDead = false
     const scene: Scene = openScene()
     await scene.skep.enqueueMany(mail, numbers(500))
-    await scene.skep.bury({ queue: 'mail' })
+    await scene.skep.jobs.bury({ queue: 'mail' })
     const gone = (): never => {
       throw new StoreError('STORE_UNAVAILABLE', 'gone')
     }
@@ -276,21 +276,21 @@ describe('a bulk action', () => {
     // What is not known of is not counted.
     expect(view).toMatchObject({ status: 'done', changed: 300, refused: 0 })
     expect(await scene.counts('mail')).toEqual({ ready: 500 })
-    const { jobs } = await scene.skep.list({ queue: 'mail', limit: 200 })
+    const { jobs } = await scene.skep.jobs.list({ queue: 'mail', limit: 200 })
     expect(jobs.every(({ generation }) => generation === 1)).toBe(true)
   })
 
   it('is worked off once when many processes want to', async () => {
     const scene = openScene()
     await scene.skep.enqueueMany(mail, numbers(1_000))
-    await scene.skep.bury({ queue: 'mail' })
+    await scene.skep.jobs.bury({ queue: 'mail' })
     for (let n = 0; n < 4; n++) scene.client().bulk.serve()
     const { id } = await scene.skep.bulk.start({ action: 'retry', query: 'queue:mail' })
 
     const view = await endedIn(scene, id)
 
     expect(view).toMatchObject({ status: 'done', changed: 1_000, refused: 0 })
-    const { ids } = { ids: (await scene.skep.list({ queue: 'mail', limit: 200 })).jobs }
+    const { ids } = { ids: (await scene.skep.jobs.list({ queue: 'mail', limit: 200 })).jobs }
     expect(ids.every(({ generation }) => generation === 1)).toBe(true)
   })
 

@@ -15,19 +15,19 @@ describe.each(STORES)('on %s, a delayed job that is due is ready', (name) => {
     await skep.enqueue(mail, 4, { delay: '1h' })
 
     await expect
-      .poll(async () => (await skep.counts([mail]))[0], { timeout: 20_000 })
+      .poll(async () => (await skep.queues.list([mail]))[0], { timeout: 20_000 })
       .toMatchObject({ delayed: 1, ready: 3 })
 
-    expect((await skep.counts())[0]?.oldestMs).toBeGreaterThan(0)
-    expect(await skep.count('state:ready queue:mail')).toEqual({ count: 3, isExact: true })
+    expect((await skep.queues.list())[0]?.oldestMs).toBeGreaterThan(0)
+    expect(await skep.jobs.count('state:ready queue:mail')).toEqual({ count: 3, isExact: true })
     const { findings } = await skep.doctor()
     expect(findings.map(({ text }) => text)).toContain('mail: 3 jobs ready, and no worker handles the queue')
     const exposed = await skep.metrics.prometheus()
     expect(exposed).toMatch(/skep_jobs\{.*queue="mail",state="ready"\} 3\n/)
     expect(Number(/skep_oldest_ready_seconds\{.*queue="mail"\} (.*)\n/.exec(exposed)?.[1])).toBeGreaterThan(0)
     // Lists show jobs as they are stored, and do not lose any meanwhile.
-    expect((await skep.list({ queue: 'mail' })).jobs).toHaveLength(4)
-    expect((await skep.purge('mail', { dryRun: true })).jobs).toBe(4)
+    expect((await skep.jobs.list({ queue: 'mail' })).jobs).toHaveLength(4)
+    expect((await skep.queues.purge('mail', { dryRun: true })).jobs).toBe(4)
   })
 
   it('in a paused queue, and it starts as soon as the pause ends', { timeout: 90_000 }, async () => {
@@ -52,13 +52,13 @@ describe.each(STORES)('on %s, a delayed job that is due is ready', (name) => {
     for (let round = 1; round <= 3; round++) {
       started.length = 0
       startedAt = 0
-      await skep.pause(mail, { wait: true })
+      await skep.queues.pause(mail, { wait: true })
       await skep.enqueueMany(mail, [1, 2, 3], { delay: 100 })
       await expect
-        .poll(async () => (await skep.counts([mail]))[0], { timeout: 20_000 })
+        .poll(async () => (await skep.queues.list([mail]))[0], { timeout: 20_000 })
         .toMatchObject({ delayed: 0, ready: 3, hold: 'pause' })
       expect(started).toEqual([])
-      await skep.resume(mail)
+      await skep.queues.resume(mail)
       const resumedAt = performance.now()
 
       await expect.poll(() => started.toSorted((a, b) => a - b), { timeout: 20_000 }).toEqual([1, 2, 3])
@@ -90,7 +90,7 @@ describe('with a clock of its own', () => {
 
     await scene.advance(5 * MINUTE)
 
-    const [counts] = await scene.skep.counts([slow])
+    const [counts] = await scene.skep.queues.list([slow])
     expect(counts).toMatchObject({ ready: 1, delayed: 0, running: 1 })
     expect(counts?.oldestMs).toBeGreaterThan(4 * MINUTE)
     busy.open()
@@ -109,12 +109,12 @@ describe('with a clock of its own', () => {
         poll: '10m',
       })
       await scene.through(worker.ready)
-      await scene.through(scene.skep.pause(target))
+      await scene.through(scene.skep.queues.pause(target))
       await scene.through(scene.skep.enqueueMany(mail, [1, 2, 3], { delay: 100, lane: 'a' }))
       await scene.advance(5_000)
       expect(started).toEqual([])
 
-      await scene.through(scene.skep.resume(target))
+      await scene.through(scene.skep.queues.resume(target))
       await scene.advance(100)
 
       expect(started.toSorted((a, b) => a - b)).toEqual([1, 2, 3])
@@ -124,14 +124,14 @@ describe('with a clock of its own', () => {
   it('the oldest job is the one of the paused lane, not the one that is next', async () => {
     const scene = openScene()
     await scene.skep.enqueue(mail, 1, { lane: 'slow' })
-    await scene.skep.pause({ queue: mail, lane: 'slow' })
+    await scene.skep.queues.pause({ queue: mail, lane: 'slow' })
     scene.skep.worker([mail.handle(() => {})])
     for (let n = 0; n < 12; n++) {
       await scene.skep.enqueue(mail, n, { lane: `fast-${n}` })
       await scene.advance(MINUTE)
     }
 
-    expect((await scene.skep.counts([mail]))[0]).toMatchObject({ ready: 1, oldestMs: 12 * MINUTE })
+    expect((await scene.skep.queues.list([mail]))[0]).toMatchObject({ ready: 1, oldestMs: 12 * MINUTE })
     const { findings } = await scene.skep.doctor()
     expect(findings.map(({ text }) => text)).toContain('mail: the oldest job has been due for 12m')
   })
@@ -144,7 +144,7 @@ describe('with a clock of its own', () => {
       Array.from({ length: many }, (_, n) => n),
       { delay: '1m' },
     )
-    await scene.skep.pause(mail)
+    await scene.skep.queues.pause(mail)
     const other = queue('other')
     scene.skep.worker([other.handle(() => {})])
 
@@ -155,7 +155,7 @@ describe('with a clock of its own', () => {
     expect(await scene.counts('mail')).toEqual({ ready: many })
     const { queues } = await scene.truth.counts({ space: scene.space })
     expect(queues.find((one) => one.queue === 'mail')?.overdue).toBe(0)
-    expect((await scene.skep.counts([mail]))[0]?.oldestMs).toBe(60_001)
+    expect((await scene.skep.queues.list([mail]))[0]?.oldestMs).toBe(60_001)
     const { jobs } = await scene.truth.list({
       space: scene.space,
       queue: 'mail',

@@ -32,7 +32,7 @@ describe('the card of a queue', () => {
     const scene = openScene()
     await scene.through(scene.skep.worker([report.handle(() => 1)]).ready)
 
-    const [card, ...rest] = await scene.client().cards()
+    const [card, ...rest] = await scene.client().queues.declarations()
 
     expect(rest).toEqual([])
     expect(card).toMatchObject({
@@ -65,7 +65,7 @@ describe('the card of a queue', () => {
     await scene.through(scene.client().worker([other.handle(() => 1)]).ready)
 
     expect(puts()).toBe(2)
-    expect(await scene.skep.cards()).toMatchObject([{ schema: null, timeoutMs: 180_000 }])
+    expect(await scene.skep.queues.declarations()).toMatchObject([{ schema: null, timeoutMs: 180_000 }])
   })
 
   it('is put again before its time is over', async () => {
@@ -76,7 +76,7 @@ describe('the card of a queue', () => {
     await scene.through(scene.skep.worker([report.handle(() => 1)]).ready)
     scene.runtime.jump(20 * 86_400_000)
 
-    expect(await scene.skep.cards()).toHaveLength(1)
+    expect(await scene.skep.queues.declarations()).toHaveLength(1)
   })
 
   it('keeps no worker from starting', async () => {

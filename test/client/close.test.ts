@@ -17,16 +17,16 @@ describe('closing', () => {
       () => skep.ready(),
       () => skep.enqueue(mail, 1),
       () => skep.enqueueMany(mail, [1]),
-      () => skep.get(job.id),
-      () => skep.list(),
-      () => skep.counts(),
-      () => skep.workers(),
-      () => skep.cancel(job.id),
-      () => skep.bury(job.id),
-      () => skep.redrive(job.id),
-      () => skep.promote(job.id),
-      () => skep.remove(job.id),
-      () => skep.prune(),
+      () => skep.jobs.get(job.id),
+      () => skep.jobs.list(),
+      () => skep.queues.list(),
+      () => skep.workers.list(),
+      () => skep.jobs.cancel(job.id),
+      () => skep.jobs.bury(job.id),
+      () => skep.jobs.retry(job.id),
+      () => skep.jobs.promote(job.id),
+      () => skep.jobs.remove(job.id),
+      () => skep.jobs.prune(),
       () => job.result(),
       () => job.get(),
       () => job.cancel(),
@@ -144,7 +144,7 @@ describe('closing', () => {
       mail.handle(async ({ payload }) => {
         await work.promise
         await scene.skep.enqueue(next, payload + 1)
-        const [counts] = await scene.skep.counts([next])
+        const [counts] = await scene.skep.queues.list([next])
         return counts?.ready ?? 0
       }),
     ])

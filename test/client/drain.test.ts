@@ -26,7 +26,7 @@ describe('drain', () => {
     const scene = openScene()
     const open = await busy(scene)
     let over = false
-    const drained = scene.skep.drain(mail, { reason: 'deploy', by: 'ada' }).then((summary) => {
+    const drained = scene.skep.queues.drain(mail, { reason: 'deploy', by: 'ada' }).then((summary) => {
       over = true
       return summary
     })
@@ -45,7 +45,7 @@ describe('drain', () => {
     const scene = openScene()
     const open = await busy(scene)
     let overAt = 0
-    const drained = scene.skep.drain('mail').then(() => {
+    const drained = scene.skep.queues.drain('mail').then(() => {
       overAt = scene.runtime.mono()
     })
     // Right after a look, so that the next one is almost two seconds away.
@@ -61,7 +61,7 @@ describe('drain', () => {
   it('looks by itself when hints are lost', async () => {
     const scene = openScene()
     const open = await busy(scene)
-    const drained = scene.skep.drain('mail')
+    const drained = scene.skep.queues.drain('mail')
     await scene.advance(100)
     scene.notifier.blackHole = true
 
@@ -73,7 +73,7 @@ describe('drain', () => {
   it('counts what goes back to wait as ended', async () => {
     const scene = openScene()
     const open = await busy(scene)
-    const drained = scene.skep.drain('mail')
+    const drained = scene.skep.queues.drain('mail')
     await scene.advance(100)
 
     open.fail(new Error('no'))
@@ -85,21 +85,21 @@ describe('drain', () => {
     const scene = openScene()
     await scene.skep.enqueue(mail, 'a')
 
-    expect(await scene.skep.drain(mail)).toMatchObject({ ended: 0, ready: 1, delayed: 0 })
+    expect(await scene.skep.queues.drain(mail)).toMatchObject({ ended: 0, ready: 1, delayed: 0 })
   })
 
   it('gives up after its time, names what runs, and leaves the pause', async () => {
     const scene = openScene()
     const open = await busy(scene)
 
-    const failed = scene.skep.drain(mail, { timeout: '5s' })
+    const failed = scene.skep.queues.drain(mail, { timeout: '5s' })
     const code = codeOf(failed)
 
     expect(await scene.through(code)).toBe('DRAIN_TIMEOUT')
     await expect(failed).rejects.toMatchObject({ facts: { queue: 'mail', timeoutMs: 5_000 } })
     const { facts } = (await failed.catch((error: unknown) => error)) as { facts: { running: string[] } }
     expect(facts.running).toHaveLength(2)
-    expect((await scene.skep.counts([mail]))[0]?.hold).toBe('pause')
+    expect((await scene.skep.queues.list([mail]))[0]?.hold).toBe('pause')
     open.open(1)
   })
 
@@ -109,8 +109,8 @@ describe('drain', () => {
     await claimAndDie(scene)
     const stop = new AbortController()
     const other = scene.client()
-    const first = scene.skep.drain(mail, { signal: stop.signal })
-    const second = codeOf(other.drain(mail))
+    const first = scene.skep.queues.drain(mail, { signal: stop.signal })
+    const second = codeOf(other.queues.drain(mail))
     await scene.advance(3_000)
 
     stop.abort(new Error('enough'))
@@ -125,7 +125,7 @@ describe('drain', () => {
     const scene = openScene()
     await scene.skep.enqueue(mail, 'a')
     await claimAndDie(scene)
-    const drained = scene.skep.drain(mail)
+    const drained = scene.skep.queues.drain(mail)
     await scene.advance(100)
     scene.faults.break('before', ['counts'])
     await scene.advance(10_000)
@@ -156,10 +156,10 @@ describe('drain', () => {
   it('refuses a pattern and options it does not know, before anything is written', async () => {
     const scene = openScene()
 
-    expect(await codeOf(scene.skep.drain('mail.*'))).toBe('NAME_INVALID')
-    expect(await codeOf(scene.skep.drain('mail', { for: '1h' } as object))).toBe('OPTION_INVALID')
-    expect(await codeOf(scene.skep.drain('mail', { timeout: 'x' as '1s' }))).toBe('DURATION_INVALID')
+    expect(await codeOf(scene.skep.queues.drain('mail.*'))).toBe('NAME_INVALID')
+    expect(await codeOf(scene.skep.queues.drain('mail', { for: '1h' } as object))).toBe('OPTION_INVALID')
+    expect(await codeOf(scene.skep.queues.drain('mail', { timeout: 'x' as '1s' }))).toBe('DURATION_INVALID')
 
-    expect(await scene.skep.holds()).toEqual([])
+    expect(await scene.skep.queues.holds()).toEqual([])
   })
 })

@@ -32,7 +32,7 @@ async function work(skep: Skep, payloads: readonly string[]): Promise<void> {
   ])
   await skep.enqueueMany(mail, payloads)
   await expect
-    .poll(async () => (await skep.counts([mail]))[0], { timeout: 20_000 })
+    .poll(async () => (await skep.queues.list([mail]))[0], { timeout: 20_000 })
     .toMatchObject({ ready: 0, running: 0 })
   await worker.stop()
 }
@@ -50,16 +50,16 @@ describe.each(STORES)('on %s', (name) => {
       mail,
       Array.from({ length: 700 }, (_, n) => `${n}`),
     )
-    await skep.cancel({ queue: 'mail' })
+    await skep.jobs.cancel({ queue: 'mail' })
     await skep.enqueue(other, 'stays')
     await skep.limits.set(mail, { concurrency: 3 })
     await skep.limits.set({ queue: mail, lane: 'acme' }, { weight: 2 })
-    await skep.pause({ queue: mail, lane: 'acme' })
-    await skep.pause('other')
+    await skep.queues.pause({ queue: mail, lane: 'acme' })
+    await skep.queues.pause('other')
 
-    const dry = await skep.dropQueue(mail, { dryRun: true })
-    expect((await skep.counts()).map((one) => one.queue)).toEqual(['mail', 'other'])
-    const dropped = await skep.dropQueue(mail)
+    const dry = await skep.queues.drop(mail, { dryRun: true })
+    expect((await skep.queues.list()).map((one) => one.queue)).toEqual(['mail', 'other'])
+    const dropped = await skep.queues.drop(mail)
 
     expect(dropped).toMatchObject({
       queue: 'mail',
@@ -71,18 +71,18 @@ describe.each(STORES)('on %s', (name) => {
       holds: 1,
     })
     expect(dry).toEqual({ ...dropped, dryRun: true })
-    expect((await skep.counts()).map((one) => one.queue)).toEqual(['other'])
-    expect(await skep.cards()).toEqual([])
+    expect((await skep.queues.list()).map((one) => one.queue)).toEqual(['other'])
+    expect(await skep.queues.declarations()).toEqual([])
     expect(await skep.limits.list()).toEqual([])
-    expect((await skep.holds()).map((hold) => hold.queue)).toEqual(['other'])
+    expect((await skep.queues.holds()).map((hold) => hold.queue)).toEqual(['other'])
     const exposed = await skep.metrics.prometheus()
     expect(exposed).toContain('queue="other"')
     expect(exposed).not.toContain('queue="mail"')
-    expect(await skep.dropQueue(mail)).toMatchObject({ known: false, jobs: 0 })
+    expect(await skep.queues.drop(mail)).toMatchObject({ known: false, jobs: 0 })
 
     // It is no different from a queue that was never used.
     await work(skep, ['again'])
-    expect((await skep.counts())[0]).toMatchObject({ queue: 'mail', done: 1, dead: 0, hold: null })
+    expect((await skep.queues.list())[0]).toMatchObject({ queue: 'mail', done: 1, dead: 0, hold: null })
   })
 
   it('is refused while a worker handles it, jobs run or jobs wait; force removes those that wait', async () => {
@@ -91,7 +91,7 @@ describe.each(STORES)('on %s', (name) => {
     await skep.enqueue(mail, 'runs')
     await skep.enqueueMany(mail, ['waits', 'too'])
     await skep.enqueue(mail, 'later', { delay: '1h' })
-    expect(await skep.dropQueue(mail).catch(codeAndFacts)).toMatchObject({
+    expect(await skep.queues.drop(mail).catch(codeAndFacts)).toMatchObject({
       code: 'QUEUE_IN_USE',
       waiting: 4,
       running: 0,
@@ -100,9 +100,9 @@ describe.each(STORES)('on %s', (name) => {
 
     const busy = gate()
     const worker = skep.worker([mail.handle(() => busy.promise)])
-    await expect.poll(async () => (await skep.counts([mail]))[0]?.running, { timeout: 20_000 }).toBe(1)
+    await expect.poll(async () => (await skep.queues.list([mail]))[0]?.running, { timeout: 20_000 }).toBe(1)
     for (const dryRun of [true, false]) {
-      expect(await skep.dropQueue(mail, { force: true, dryRun }).catch(codeAndFacts)).toMatchObject({
+      expect(await skep.queues.drop(mail, { force: true, dryRun }).catch(codeAndFacts)).toMatchObject({
         code: 'QUEUE_IN_USE',
         running: 1,
         workers: [worker.id],
@@ -110,20 +110,20 @@ describe.each(STORES)('on %s', (name) => {
       })
     }
     // A refusal leaves everything as it was.
-    expect(await skep.holds()).toEqual([])
+    expect(await skep.queues.holds()).toEqual([])
     expect(await skep.limits.list()).toHaveLength(1)
-    await skep.pause(mail)
+    await skep.queues.pause(mail)
     busy.open()
     await worker.stop()
-    expect((await skep.counts([mail]))[0]).toMatchObject({ done: 1, ready: 2, delayed: 1 })
+    expect((await skep.queues.list([mail]))[0]).toMatchObject({ done: 1, ready: 2, delayed: 1 })
 
-    expect(await skep.dropQueue(mail, { force: true })).toMatchObject({
+    expect(await skep.queues.drop(mail, { force: true })).toMatchObject({
       jobs: 4,
       states: { done: 1, ready: 2, delayed: 1 },
       limits: 1,
       holds: 1,
     })
-    expect(await skep.counts()).toEqual([])
+    expect(await skep.queues.list()).toEqual([])
   })
 
   it('a job whose worker is on no list refuses it too', async () => {
@@ -134,13 +134,13 @@ describe.each(STORES)('on %s', (name) => {
     const sources = [{ space: 'default', queue: 'mail', limit: 1 }]
     await store.claim({ sources, limit: 1, workerId: 'elsewhere', token, leaseMs: 3_600_000 })
 
-    expect(await skep.dropQueue(mail, { force: true }).catch(codeAndFacts)).toMatchObject({
+    expect(await skep.queues.drop(mail, { force: true }).catch(codeAndFacts)).toMatchObject({
       code: 'QUEUE_IN_USE',
       running: 1,
       workers: [],
       message: expect.stringContaining('1 job of it runs. Wait for running jobs with drain'),
     })
-    expect(await skep.holds()).toEqual([])
+    expect(await skep.queues.holds()).toEqual([])
   })
 
   it.each([
@@ -164,16 +164,16 @@ describe.each(STORES)('on %s', (name) => {
       }),
     )
 
-    expect(await dropping.dropQueue(mail, { force: true }).catch(codeAndFacts)).toMatchObject({
+    expect(await dropping.queues.drop(mail, { force: true }).catch(codeAndFacts)).toMatchObject({
       code: 'QUEUE_IN_USE',
       waiting: 1,
     })
 
-    expect((await skep.list({ queue: 'mail' })).jobs.map(({ payload }) => payload)).toEqual(['late'])
+    expect((await skep.jobs.list({ queue: 'mail' })).jobs.map(({ payload }) => payload)).toEqual(['late'])
     expect(await skep.limits.list()).toHaveLength(left.limits)
-    expect(await skep.holds()).toEqual([])
+    expect(await skep.queues.holds()).toEqual([])
     await work(skep, [])
-    expect((await skep.counts([mail]))[0]).toMatchObject({ done: 1 })
+    expect((await skep.queues.list([mail]))[0]).toMatchObject({ done: 1 })
   })
 
   it.each(['change', 'setLimits', 'removeRecords', 'release'] as const)(
@@ -183,7 +183,7 @@ describe.each(STORES)('on %s', (name) => {
       const skep = openSkep(store)
       await work(skep, ['good'])
       await skep.limits.set(mail, { concurrency: 3 })
-      await skep.pause(mail)
+      await skep.queues.pause(mail)
       const reached = gate()
       const dying = openSkep(
         altered(store, operation, () => {
@@ -191,45 +191,45 @@ describe.each(STORES)('on %s', (name) => {
           return new Promise(() => {})
         }),
       )
-      void dying.dropQueue(mail).catch(() => {})
+      void dying.queues.drop(mail).catch(() => {})
       await reached.promise
-      expect((await skep.counts([mail]))[0]?.hold).toBe('block')
-      expect((await skep.holds()).find(({ kind }) => kind === 'block')?.until).not.toBeNull()
+      expect((await skep.queues.list([mail]))[0]?.hold).toBe('block')
+      expect((await skep.queues.holds()).find(({ kind }) => kind === 'block')?.until).not.toBeNull()
 
-      expect(await skep.dropQueue(mail)).toMatchObject({ known: true, holds: 1 })
+      expect(await skep.queues.drop(mail)).toMatchObject({ known: true, holds: 1 })
 
-      expect(await skep.counts()).toEqual([])
-      expect(await skep.cards()).toEqual([])
+      expect(await skep.queues.list()).toEqual([])
+      expect(await skep.queues.declarations()).toEqual([])
       expect(await skep.limits.list()).toEqual([])
-      expect(await skep.holds()).toEqual([])
+      expect(await skep.queues.holds()).toEqual([])
     },
   )
 
   it('a refused drop keeps the block of an operator, and takes away that of a drop that died', async () => {
     const skep = openSkep(await openStore(name))
     await skep.enqueue(mail, 'waits')
-    await skep.block(mail, { reason: 'They have not paid.' })
-    await skep.dropQueue(mail).catch(() => {})
-    expect(await skep.holds()).toMatchObject([{ kind: 'block', reason: 'They have not paid.' }])
+    await skep.queues.block(mail, { reason: 'They have not paid.' })
+    await skep.queues.drop(mail).catch(() => {})
+    expect(await skep.queues.holds()).toMatchObject([{ kind: 'block', reason: 'They have not paid.' }])
 
-    await skep.block(mail, { reason: 'The queue is being dropped.' })
-    expect(await skep.dropQueue(mail).catch(codeAndFacts)).toMatchObject({ code: 'QUEUE_IN_USE' })
-    expect(await skep.holds()).toEqual([])
+    await skep.queues.block(mail, { reason: 'The queue is being dropped.' })
+    expect(await skep.queues.drop(mail).catch(codeAndFacts)).toMatchObject({ code: 'QUEUE_IN_USE' })
+    expect(await skep.queues.holds()).toEqual([])
   })
 
   it('an empty queue is listed while a worker, a declaration, a limit or a hold is left of it', async () => {
     const skep = openSkep(await openStore(name))
-    const listed = async (): Promise<string[]> => (await skep.counts()).map((one) => one.queue)
+    const listed = async (): Promise<string[]> => (await skep.queues.list()).map((one) => one.queue)
     await skep.enqueue(mail, 'x')
-    await skep.purge(mail)
+    await skep.queues.purge(mail)
     expect(await listed()).toEqual([])
 
     await skep.limits.set(mail, { concurrency: 3 })
     expect(await listed()).toEqual(['mail'])
     await skep.limits.reset(mail)
-    await skep.pause(mail)
+    await skep.queues.pause(mail)
     expect(await listed()).toEqual(['mail'])
-    await skep.resume(mail)
+    await skep.queues.resume(mail)
     expect(await listed()).toEqual([])
 
     const worker = skep.worker([mail.handle(() => {})])
@@ -237,7 +237,7 @@ describe.each(STORES)('on %s', (name) => {
     expect(await listed()).toEqual(['mail'])
     await worker.stop()
     expect(await listed()).toEqual(['mail'])
-    await skep.dropQueue(mail)
+    await skep.queues.drop(mail)
     expect(await listed()).toEqual([])
   })
 })
@@ -245,9 +245,9 @@ describe.each(STORES)('on %s', (name) => {
 it('refuses names and options that are none', async () => {
   const skep = openSkep(await openStore('memory'))
   const refused = [
-    skep.dropQueue('mail.*'),
-    skep.dropQueue(mail, { force: 'yes' as never }),
-    skep.dropQueue(mail, { dry: true } as never),
+    skep.queues.drop('mail.*'),
+    skep.queues.drop(mail, { force: 'yes' as never }),
+    skep.queues.drop(mail, { dry: true } as never),
   ]
   expect(await Promise.all(refused.map((one) => one.catch(codeAndFacts)))).toMatchObject([
     { code: 'NAME_INVALID' },

@@ -60,9 +60,9 @@ describe('an enqueue while the store is in trouble', () => {
           scene.client().groups.open('key'),
           scene.client().start(order, {}),
           scene.skep.start(order, {}),
-          scene.client().pause(spool),
+          scene.client().queues.pause(spool),
           scene.skep.limits.set(spool, { concurrency: 1 }),
-          scene.skep.cancel(id),
+          scene.skep.jobs.cancel(id),
           scene.skep.schedules.put(schedule('nightly', { queue: mail, payload: 1, every: '1h' })),
         ]
         await scene.advance(outageMs)
@@ -99,7 +99,7 @@ describe('an enqueue while the store is in trouble', () => {
     await scene.skep.ready()
     scene.faults.next('change', 'after')
 
-    expect(await codeOf(scene.through(scene.skep.cancel(id)))).toBe('STORE_UNKNOWN')
+    expect(await codeOf(scene.through(scene.skep.jobs.cancel(id)))).toBe('STORE_UNKNOWN')
     expect(scene.faults.count('change')).toBe(1)
   })
 

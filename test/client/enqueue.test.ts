@@ -66,7 +66,7 @@ describe('enqueue', () => {
     const { jobs } = await scene.truth.get({ space: 'globex', ids: [job.id] })
 
     expect(jobs).toEqual([null])
-    expect(await scene.skep.get(job.id)).not.toBeNull()
+    expect(await scene.skep.jobs.get(job.id)).not.toBeNull()
   })
 })
 
@@ -124,7 +124,7 @@ describe('when a job starts', () => {
     await scene.advance(100)
     const before = scene.runtime.mono()
 
-    await scene.skep.promote(job.id)
+    await scene.skep.jobs.promote(job.id)
 
     expect(await scene.through(job.result())).toBe('early')
     expect(scene.runtime.mono()).toBe(before)

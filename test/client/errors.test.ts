@@ -16,7 +16,7 @@ function failing(scene: Scene, skep: Skep = scene.skep): void {
 
 async function settled(scene: Scene): Promise<void> {
   await scene.until(async () => {
-    const queues = await scene.skep.counts()
+    const queues = await scene.skep.queues.list()
     return queues.every(({ ready, running, delayed }) => ready + running + delayed === 0)
   })
 }
@@ -39,7 +39,7 @@ describe('error groups', () => {
     expect(group?.sampleStack).toMatch(/Error: User/)
     expect(group?.spark).toHaveLength(24)
     expect(group?.spark.at(-1)).toBe(6)
-    const job = await scene.skep.get(group?.sampleJob as string)
+    const job = await scene.skep.jobs.get(group?.sampleJob as string)
     expect(job?.queue).toBe('mail')
     expect(fingerprintOf('mail', job?.failure as never)).toBe(group?.id)
     expect(await scene.skep.errors.get(group?.id as string)).toEqual(group)

@@ -18,14 +18,14 @@ function occupy(skep: Skep): void {
 
 async function running(skep: Skep, name: string, jobs: number): Promise<void> {
   await expect
-    .poll(async () => (await skep.counts([name]))[0]?.running, { timeout: 20_000, interval: 20 })
+    .poll(async () => (await skep.queues.list([name]))[0]?.running, { timeout: 20_000, interval: 20 })
     .toBe(jobs)
 }
 
 describe.each(STORES)('why the jobs of a queue wait in %s', (name) => {
   it('counts those of held lanes and of full lanes, with who and why', async () => {
     const skep = openSkep(await openStore(name))
-    await skep.pause({ queue: laned, lane: 'acme' }, { by: 'ada', reason: '3am incident' })
+    await skep.queues.pause({ queue: laned, lane: 'acme' }, { by: 'ada', reason: '3am incident' })
     for (const [tenant, jobs] of [
       ['acme', 4],
       ['globex', 3],
@@ -38,8 +38,8 @@ describe.each(STORES)('why the jobs of a queue wait in %s', (name) => {
     occupy(skep)
     await running(skep, 'crm', 2)
 
-    const explanation = await skep.explainQueue(laned)
-    const { lanes } = await skep.lanes(laned)
+    const explanation = await skep.queues.explain(laned)
+    const { lanes } = await skep.queues.lanes(laned)
 
     expect(explanation).toMatchObject({ queue: 'crm', waiting: 6, delayed: 0, isWhole: true })
     expect(explanation.causes).toMatchObject([
@@ -72,7 +72,7 @@ describe.each(STORES)('why the jobs of a queue wait in %s', (name) => {
     occupy(skep)
     await running(skep, 'crm', 9)
 
-    const { causes } = await skep.explainQueue('crm')
+    const { causes } = await skep.queues.explain('crm')
 
     expect(causes.map(({ jobs, lanes }) => [jobs, lanes])).toEqual([
       [4, 4],
@@ -89,10 +89,10 @@ describe.each(STORES)('why the jobs of a queue wait in %s', (name) => {
     const skep = openSkep(await openStore(name))
     await skep.enqueueMany(plain, [1, 2])
     await skep.enqueue(plain, 3, { delay: '1h' })
-    await skep.pause({ queue: 'ma*' }, { by: 'ada' })
-    await skep.block('mail', { reason: 'No money' })
+    await skep.queues.pause({ queue: 'ma*' }, { by: 'ada' })
+    await skep.queues.block('mail', { reason: 'No money' })
 
-    const { causes, waiting, delayed } = await skep.explainQueue(plain)
+    const { causes, waiting, delayed } = await skep.queues.explain(plain)
 
     expect({ waiting, delayed }).toEqual({ waiting: 2, delayed: 1 })
     expect(causes.map(({ cause, jobs }) => [cause, jobs])).toEqual([
@@ -112,7 +112,7 @@ describe.each(STORES)('why the jobs of a queue wait in %s', (name) => {
     occupy(skep)
     await running(skep, 'invoice', 1)
 
-    const { causes } = await skep.explainQueue(full)
+    const { causes } = await skep.queues.explain(full)
 
     expect(causes).toMatchObject([
       { cause: 'queue-full', jobs: 2, text: '2 jobs wait: the queue is full, 1 of 1 are running.' },
@@ -122,7 +122,7 @@ describe.each(STORES)('why the jobs of a queue wait in %s', (name) => {
   it('says nothing of a queue without waiting jobs', async () => {
     const skep = openSkep(await openStore(name))
 
-    expect(await skep.explainQueue('nothing')).toEqual({
+    expect(await skep.queues.explain('nothing')).toEqual({
       queue: 'nothing',
       waiting: 0,
       delayed: 0,

@@ -36,11 +36,11 @@ describe('explain', () => {
   it('says that there is no such job', async () => {
     const scene = openScene()
 
-    const said = await scene.skep.explain(UNKNOWN)
+    const said = await scene.skep.jobs.explain(UNKNOWN)
 
     expect(said).toMatchObject({ id: UNKNOWN, state: null, causes: [{ cause: 'unknown-job' }] })
     expect(said.summary).toContain('no such job')
-    expect(await codeOf(scene.skep.explain('x'))).toBe('OPTION_INVALID')
+    expect(await codeOf(scene.skep.jobs.explain('x'))).toBe('OPTION_INVALID')
   })
 
   it('says what became of a finished job', async () => {
@@ -66,7 +66,7 @@ describe('explain', () => {
     await worker(scene)
     const job = await scene.skep.enqueue(mail, 1)
     await scene.until(async () => (await scene.state(job.id)) === 'running')
-    await scene.skep.cancel(job.id, { reason: 'changed my mind' }).catch(() => {})
+    await scene.skep.jobs.cancel(job.id, { reason: 'changed my mind' }).catch(() => {})
 
     const [cause] = (await job.explain()).causes
 
@@ -116,13 +116,13 @@ describe('explain', () => {
   it('names every hold on a job with who, why and until when, a block first', async () => {
     const scene = openScene()
     await worker(scene)
-    await scene.skep.pause('m*', { by: 'ada', reason: 'quota', for: '1h' })
-    await scene.skep.block({}, { by: 'ops' })
-    await scene.skep.pause({ queue: mail, lane: 'vip' })
-    await scene.skep.pause({ queue: mail, lane: 'other' })
+    await scene.skep.queues.pause('m*', { by: 'ada', reason: 'quota', for: '1h' })
+    await scene.skep.queues.block({}, { by: 'ops' })
+    await scene.skep.queues.pause({ queue: mail, lane: 'vip' })
+    await scene.skep.queues.pause({ queue: mail, lane: 'other' })
     const id = await insert(scene, { queue: 'mail', lane: 'vip' })
 
-    const said = await scene.skep.explain(id)
+    const said = await scene.skep.jobs.explain(id)
 
     expect(said).toMatchObject({ state: 'ready', queue: 'mail', lane: 'vip' })
     expect(said.causes).toMatchObject([
@@ -169,19 +169,19 @@ describe('explain', () => {
     await worker(scene)
     const a = await insert(scene, { queue: 'mail', lane: 'a' })
     const full = await insert(scene, { queue: 'mail', lane: 'a' })
-    expect((await scene.skep.explain(full)).causes).toMatchObject([
+    expect((await scene.skep.jobs.explain(full)).causes).toMatchObject([
       { cause: 'lane-full', lane: 'a', concurrency: 1, running: 1, jobs: [a] },
     ])
 
     const b = await insert(scene, { queue: 'mail', lane: 'b' })
     const c = await insert(scene, { queue: 'mail', lane: 'c' })
-    expect((await scene.skep.explain(c)).causes).toMatchObject([
+    expect((await scene.skep.jobs.explain(c)).causes).toMatchObject([
       { cause: 'queue-full', concurrency: 2, running: 2, jobs: [a, b] },
     ])
 
     const other = await insert(scene, { queue: 'report' })
     const last = await insert(scene, { queue: 'report' })
-    const said = await scene.skep.explain(last)
+    const said = await scene.skep.jobs.explain(last)
 
     expect(said.causes).toMatchObject([
       {
@@ -206,8 +206,8 @@ describe('explain', () => {
     const startedAt = scene.runtime.now()
     await insert(scene, { queue: 'mail', lane: 'slow' })
     await insert(scene, { queue: 'report' })
-    const slow = await scene.skep.explain(await insert(scene, { queue: 'mail', lane: 'slow' }))
-    const limited = await scene.skep.explain(await insert(scene, { queue: 'report' }))
+    const slow = await scene.skep.jobs.explain(await insert(scene, { queue: 'mail', lane: 'slow' }))
+    const limited = await scene.skep.jobs.explain(await insert(scene, { queue: 'report' }))
 
     const view = { limit: 1, per: 60_000, burst: 1 }
     expect(slow.causes).toMatchObject([{ cause: 'lane-waits', lane: 'slow', rate: view }])
@@ -229,7 +229,7 @@ describe('explain', () => {
     for (let i = 0; i < 5; i++) await insert(scene, { queue: 'report' })
     const dear = await insert(scene, { queue: 'report', cost: 3 })
 
-    const { causes } = await scene.skep.explain(dear)
+    const { causes } = await scene.skep.jobs.explain(dear)
     const { until } = causes[0] as Cause & { cause: 'rate' }
     await scene.until(() => started.includes(dear))
 
@@ -255,7 +255,7 @@ describe('explain', () => {
     })
     const id = await insert(scene, { queue: 'mail', lane: 'a' })
 
-    const said = await scene.skep.explain(id)
+    const said = await scene.skep.jobs.explain(id)
 
     expect(said.causes[0]).toMatchObject({ cause: 'lane-waits', lane: 'a', rate: null })
     expect(said.summary).toContain('its handler said so')
@@ -313,7 +313,7 @@ describe('explain', () => {
     const job = newJob({ space: 'default' })
     await scene.truth.insert({ jobs: [job] })
 
-    const said = await scene.skep.explain(job.id)
+    const said = await scene.skep.jobs.explain(job.id)
 
     expect(said).toMatchObject({ state: 'ready', causes: [{ cause: 'any-moment' }] })
   })

@@ -131,7 +131,7 @@ describe('a notifier that breaks its promises', () => {
     const later = await scene.skep.enqueue(mail, 8, { delay: '1d' })
 
     expect(await scene.through(job.result(), 10_000)).toBe(7)
-    expect(await scene.skep.cancel(later.id)).toMatchObject({ changed: 1 })
+    expect(await scene.skep.jobs.cancel(later.id)).toMatchObject({ changed: 1 })
     expect(worker.health().notifier.status).toBe('down')
     expect(worker.health().status).toBe('running')
     await scene.through(worker.stop(), 5_000)

@@ -44,26 +44,26 @@ describe('pause', () => {
     const [first, second] = await scene.skep.enqueueMany(mail, ['first', 'second'])
     await scene.until(() => started.length === 1)
 
-    await scene.skep.pause(mail, { reason: 'smtp is down', by: 'ada' })
+    await scene.skep.queues.pause(mail, { reason: 'smtp is down', by: 'ada' })
     open.open()
     expect(await scene.through(first!.result())).toBe('first')
     await scene.advance(60_000)
     expect(started).toEqual(['first'])
     expect(await scene.state(second!.id)).toBe('ready')
 
-    await scene.skep.resume(mail)
+    await scene.skep.queues.resume(mail)
     expect(await scene.through(second!.result())).toBe('second')
   })
 
   it('that is taken away wakes an idle worker by a hint alone', async () => {
     const scene = openScene()
     const started = await deaf(scene)
-    await scene.skep.pause(mail)
+    await scene.skep.queues.pause(mail)
     const job = await scene.skep.enqueue(mail, 1)
     await scene.advance(60_000)
     expect(started).toEqual([])
 
-    await scene.skep.resume(mail)
+    await scene.skep.queues.resume(mail)
     await scene.runtime.settle()
     await scene.advance(10)
 
@@ -79,12 +79,12 @@ describe('pause', () => {
   ])('on %s is taken away with a hint to those it is about', async (_name, target) => {
     const scene = openScene()
     const started = await deaf(scene)
-    await scene.skep.pause(target)
+    await scene.skep.queues.pause(target)
     const job = await scene.skep.enqueue(mail, 1)
     await scene.advance(60_000)
     expect(started).toEqual([])
 
-    expect(await scene.skep.resume(target)).toEqual({ released: true, holds: [] })
+    expect(await scene.skep.queues.resume(target)).toEqual({ released: true, holds: [] })
     await scene.advance(10)
 
     expect(started).toEqual([job.id])
@@ -93,7 +93,7 @@ describe('pause', () => {
   it('that has an end is over on time, without a poll and without asking in between', async () => {
     const scene = openScene()
     const started = await deaf(scene)
-    await scene.skep.pause(mail, { for: '1h' })
+    await scene.skep.queues.pause(mail, { for: '1h' })
     const job = await scene.skep.enqueue(mail, 1)
     await scene.advance(1_000)
     const asked = claims(scene)
@@ -104,17 +104,17 @@ describe('pause', () => {
     await scene.advance(5)
 
     expect(started).toEqual([job.id])
-    expect(await scene.skep.holds()).toEqual([])
+    expect(await scene.skep.queues.holds()).toEqual([])
   })
 
   it('can be given an earlier end, and then ends then', async () => {
     const scene = openScene()
     const started = await deaf(scene)
-    await scene.skep.pause(mail, { for: '1h' })
+    await scene.skep.queues.pause(mail, { for: '1h' })
     const job = await scene.skep.enqueue(mail, 1)
     await scene.advance(1_000)
 
-    await scene.skep.pause(mail, { for: '1m' })
+    await scene.skep.queues.pause(mail, { for: '1m' })
     await scene.advance(60_005)
 
     expect(started).toEqual([job.id])
@@ -124,11 +124,11 @@ describe('pause', () => {
     const scene = openScene()
     const started = await deaf(scene)
     const late = await scene.skep.enqueue(mail, 1, { delay: '5s' })
-    await scene.skep.pause(mail)
+    await scene.skep.queues.pause(mail)
     await scene.advance(60_000)
     expect(started).toEqual([])
 
-    await scene.skep.resume(mail)
+    await scene.skep.queues.resume(mail)
     await scene.advance(10)
 
     expect(started).toEqual([late.id])
@@ -137,7 +137,7 @@ describe('pause', () => {
   it('is about its target alone', async () => {
     const scene = openScene()
     const started = await deaf(scene)
-    await scene.skep.pause('mail.*')
+    await scene.skep.queues.pause('mail.*')
 
     const held = await scene.skep.enqueue(mail, 1)
     await scene.skep.enqueue(letters, 1)
@@ -152,7 +152,7 @@ describe('pause', () => {
     const scene = openScene()
     const started = await deaf(scene)
     const space = 'default'
-    await scene.skep.pause({ queue: 'report', lane: 'ada' })
+    await scene.skep.queues.pause({ queue: 'report', lane: 'ada' })
     const [held, free] = [
       newJob({ space, queue: 'report', lane: 'ada' }),
       newJob({ space, queue: 'report', lane: 'bob' }),
@@ -162,7 +162,7 @@ describe('pause', () => {
     await scene.advance(10)
     expect(started).toEqual([free.id])
 
-    await scene.skep.resume({ queue: 'report', lane: 'ada' })
+    await scene.skep.queues.resume({ queue: 'report', lane: 'ada' })
     await scene.advance(10)
 
     expect(started).toEqual([free.id, held.id])
@@ -173,8 +173,8 @@ describe('pause', () => {
     await scene.truth.insert({ jobs: newJobs(3_000, { space: 'default', queue: 'report' }) })
     const asked = scene.faults.calls.length
 
-    await scene.skep.pause(report)
-    await scene.skep.resume(report)
+    await scene.skep.queues.pause(report)
+    await scene.skep.queues.resume(report)
 
     // Neither lists nor changes jobs, so nothing of it grows with them.
     const operations = scene.faults.calls.slice(asked).map(({ operation }) => operation)
@@ -184,14 +184,14 @@ describe('pause', () => {
   it('repeated keeps its beginning and takes the new reason; resumed nine times it releases once', async () => {
     const scene = openScene()
     const started = await deaf(scene)
-    await scene.skep.pause(mail, { reason: 'first', by: 'ada' })
+    await scene.skep.queues.pause(mail, { reason: 'first', by: 'ada' })
     const since = new Date(scene.runtime.now())
     await scene.advance(5_000)
 
-    const again = await scene.skep.pause(mail, { reason: 'second' })
+    const again = await scene.skep.queues.pause(mail, { reason: 'second' })
     const job = await scene.skep.enqueue(mail, 1)
     const released: boolean[] = []
-    for (let i = 0; i < 9; i++) released.push((await scene.skep.resume(mail)).released)
+    for (let i = 0; i < 9; i++) released.push((await scene.skep.queues.resume(mail)).released)
     await scene.advance(10_000)
 
     expect(again.holds).toMatchObject([{ kind: 'pause', reason: 'second', by: null, since, until: null }])
@@ -212,15 +212,15 @@ describe('pause and block', () => {
       const scene = openScene()
       const started = await deaf(scene)
       const second = first === 'pause' ? 'block' : 'pause'
-      await scene.skep[first](mail)
-      await scene.skep[second](mail)
+      await scene.skep.queues[first](mail)
+      await scene.skep.queues[second](mail)
       const job = await scene.skep.enqueue(mail, 1)
 
-      const { holds } = await scene.skep[end](mail)
+      const { holds } = await scene.skep.queues[end](mail)
       await scene.advance(20_000)
       expect(holds.map(({ kind }) => kind)).toEqual([end === 'resume' ? 'block' : 'pause'])
       expect(started).toEqual([])
-      await scene.skep[end === 'resume' ? 'unblock' : 'resume'](mail)
+      await scene.skep.queues[end === 'resume' ? 'unblock' : 'resume'](mail)
       await scene.advance(10)
 
       expect(started).toEqual([job.id])
@@ -230,11 +230,11 @@ describe('pause and block', () => {
   it('are shown with the counts, a block before a pause, with what is behind', async () => {
     const scene = openScene()
     for (const one of [mail, letters, report]) await scene.skep.enqueue(one, 1)
-    await scene.skep.pause(mail, { by: 'ada', reason: 'quota' })
-    await scene.skep.pause(letters)
-    await scene.skep.block('*print', { by: 'ops' })
+    await scene.skep.queues.pause(mail, { by: 'ada', reason: 'quota' })
+    await scene.skep.queues.pause(letters)
+    await scene.skep.queues.block('*print', { by: 'ops' })
 
-    const counts = await scene.skep.counts([mail, letters, report])
+    const counts = await scene.skep.queues.list([mail, letters, report])
 
     expect(counts.map(({ queue: name, hold, ready }) => [name, hold, ready])).toEqual([
       ['mail.send', 'pause', 1],
@@ -250,17 +250,17 @@ describe('pause and block', () => {
 
   it('say what still stands on the target: of the other kind, and on something wider', async () => {
     const scene = openScene()
-    await scene.skep.pause(mail)
-    await scene.skep.pause('mail.*')
-    await scene.skep.block({ everywhere: true })
-    await scene.skep.pause({ queue: mail, lane: 'ada' })
+    await scene.skep.queues.pause(mail)
+    await scene.skep.queues.pause('mail.*')
+    await scene.skep.queues.block({ everywhere: true })
+    await scene.skep.queues.pause({ queue: mail, lane: 'ada' })
     const on = (holds: readonly { kind: string; queue: string | null }[]): string[] =>
       holds.map(({ kind, queue: name }) => `${kind} ${name}`).sort()
 
-    const queueLeft = await scene.skep.resume(mail)
-    const patternLeft = await scene.skep.resume('mail.s*')
-    const laneLeft = await scene.skep.resume({ queue: mail, lane: 'bob' })
-    const everywhere = await scene.skep.unblock({ everywhere: true })
+    const queueLeft = await scene.skep.queues.resume(mail)
+    const patternLeft = await scene.skep.queues.resume('mail.s*')
+    const laneLeft = await scene.skep.queues.resume({ queue: mail, lane: 'bob' })
+    const everywhere = await scene.skep.queues.unblock({ everywhere: true })
 
     expect(on(queueLeft.holds)).toEqual(['block null', 'pause mail.*'])
     expect(patternLeft.released).toBe(false)
@@ -276,11 +276,11 @@ describe('holds', () => {
     await scene.truth.hold({
       holds: [{ kind: 'pause', space: 'other', queue: 'x', lane: null, reason: null, by: null, forMs: null }],
     })
-    await scene.skep.block({ everywhere: true }, { reason: 'migration' })
+    await scene.skep.queues.block({ everywhere: true }, { reason: 'migration' })
     await scene.advance(10)
-    await scene.skep.pause(mail, { for: '1m' })
+    await scene.skep.queues.pause(mail, { for: '1m' })
 
-    const holds = await scene.skep.holds()
+    const holds = await scene.skep.queues.holds()
 
     expect(holds.map(({ kind, space, queue: on }) => [kind, space, on])).toEqual([
       ['block', null, null],
@@ -311,7 +311,7 @@ describe('holds', () => {
   ])('refuses %s before anything is written', async (_name, target, options, code) => {
     const scene = openScene()
 
-    expect(await codeOf(scene.skep.pause(target as Holdable, options as HoldOptions))).toBe(code)
+    expect(await codeOf(scene.skep.queues.pause(target as Holdable, options as HoldOptions))).toBe(code)
 
     expect((await scene.truth.holds({})).holds).toEqual([])
   })

@@ -26,7 +26,7 @@ describe.each(STORES)('an id of your own on %s', (store) => {
 
     expect([first, again, other].map(({ duplicate }) => duplicate)).toEqual([false, true, false])
     expect(again.id).toBe(id)
-    expect(await skep.get(id)).toMatchObject({ queue: 'mail', payload: 1 })
+    expect(await skep.jobs.get(id)).toMatchObject({ queue: 'mail', payload: 1 })
   })
 
   it('is refused in another queue, whatever became of the job', async () => {
@@ -37,13 +37,13 @@ describe.each(STORES)('an id of your own on %s', (store) => {
     const refusal = await skep.enqueue(report, 2, { id }).catch((error: unknown) => error)
     expect(refusal).toMatchObject({ code: 'ID_TAKEN', facts: { id, queue: 'mail' } })
     const worker = skep.worker([mail.handle(({ payload }) => void seen.push(payload))])
-    await until(async () => (await skep.get(id))?.state === 'done')
+    await until(async () => (await skep.jobs.get(id))?.state === 'done')
     await worker.stop()
 
     expect(await codeOf(skep.enqueue(report, 3, { id }))).toBe('ID_TAKEN')
     expect((await skep.enqueue(mail, 4, { id })).duplicate).toBe(true)
     expect(seen).toEqual([1])
-    expect((await skep.list({ queue: 'report' })).jobs).toEqual([])
+    expect((await skep.jobs.list({ queue: 'report' })).jobs).toEqual([])
   })
 
   it('is free for another queue when the job was discarded, and not for its own', async () => {
@@ -55,7 +55,7 @@ describe.each(STORES)('an id of your own on %s', (store) => {
       brief.handle(({ payload }) => void seen.push(payload)),
       report.handle(({ payload }) => void seen.push(payload)),
     ])
-    await until(async () => (await skep.get(id)) === null)
+    await until(async () => (await skep.jobs.get(id)) === null)
 
     const same = await skep.enqueue(brief, 2, { id })
     const elsewhere = await skep.enqueue(report, 3, { id })
@@ -74,7 +74,7 @@ describe.each(STORES)('an id of your own on %s', (store) => {
     const many = skep.enqueueMany(report, [4, 5, 6], { each })
 
     expect(await codeOf(many)).toBe('ID_TAKEN')
-    expect((await skep.list({ queue: 'report' })).jobs).toEqual([])
+    expect((await skep.jobs.list({ queue: 'report' })).jobs).toEqual([])
     const jobs = await skep.enqueueMany(mail, [4, 5, 6], { each })
     expect(jobs.map(({ duplicate }) => duplicate)).toEqual([false, true, false])
   })
@@ -88,7 +88,7 @@ describe.each(STORES)('an id of your own on %s', (store) => {
 
     expect(codes.flatMap((code, n) => (code === 'ID_TAKEN' ? [n] : []))).toEqual([7, 27])
     expect(codes.filter((code) => code === 'resolved')).toHaveLength(38)
-    expect((await skep.list({ queue: 'report', limit: 100 })).jobs).toHaveLength(38)
+    expect((await skep.jobs.list({ queue: 'report', limit: 100 })).jobs).toHaveLength(38)
   })
 
   it('may be used in every space, and nothing that is done in one reaches the other', async () => {
@@ -106,8 +106,8 @@ describe.each(STORES)('an id of your own on %s', (store) => {
       [id, false],
     ])
     expect(await codeOf(there.enqueue(report, 1, { id }))).toBe('ID_TAKEN')
-    expect(await skep.get(elsewhere.id)).toBe(null)
-    expect((await skep.cancel(elsewhere.id)).refused).toEqual([{ id: elsewhere.id, reason: 'unknown' }])
+    expect(await skep.jobs.get(elsewhere.id)).toBe(null)
+    expect((await skep.jobs.cancel(elsewhere.id)).refused).toEqual([{ id: elsewhere.id, reason: 'unknown' }])
 
     const worker = there.worker([
       brief.handle(({ payload, log, progress }) => {
@@ -125,9 +125,9 @@ describe.each(STORES)('an id of your own on %s', (store) => {
     await there.enqueue(brief, 'free', { unique: 'key' })
     expect((await skep.enqueue(brief, 'held', { unique: 'key' })).duplicate).toBe(true)
 
-    await skep.cancel(id)
-    expect((await there.get(id))?.state).toBe('done')
-    await there.remove(id)
+    await skep.jobs.cancel(id)
+    expect((await there.jobs.get(id))?.state).toBe('done')
+    await there.jobs.remove(id)
     expect((await mine.get())?.state).toBe('cancelled')
   })
 
@@ -177,7 +177,7 @@ describe.each(STORES)('an id of your own on %s', (store) => {
     expect([again, newer, ended].map(({ duplicate }) => duplicate)).toEqual([true, true, true])
     expect(ended.id).toBe(id)
     expect(await ended.get()).toMatchObject({ status: 'done', version: 1 })
-    await until(async () => (await skep.counts()).every(({ ready, running }) => ready + running === 0))
+    await until(async () => (await skep.queues.list()).every(({ ready, running }) => ready + running === 0))
     expect(new Set(seen)).toEqual(new Set([1, 9]))
     expect(seen).toHaveLength(2)
     expect((await skep.runs.list()).runs).toHaveLength(2)
@@ -240,11 +240,11 @@ describe.each(STORES)('an id of your own on %s', (store) => {
       step.handle(({ payload }) => ({ done: seen.push(payload.n) })),
     ])
     onTestFinished(() => worker.stop({ drain: 0 }))
-    await until(async () => ((await skep.get(taken?.id as string))?.errors ?? 0) > 0)
-    expect((await skep.get(fine?.id as string))?.errors ?? 0).toBe(0)
+    await until(async () => ((await skep.jobs.get(taken?.id as string))?.errors ?? 0) > 0)
+    expect((await skep.jobs.get(fine?.id as string))?.errors ?? 0).toBe(0)
     await until(() => seen.includes(3))
 
-    expect((await skep.get(taken?.id as string))?.failure).toMatchObject({ code: 'ID_TAKEN' })
+    expect((await skep.jobs.get(taken?.id as string))?.failure).toMatchObject({ code: 'ID_TAKEN' })
     expect((await skep.runs.list({ flow: 'refund' })).runs.map((one) => one.id)).toEqual([fine?.id])
     expect((await run.get())?.flow).toBe('order')
     expect(seen).not.toContain(2)
@@ -261,18 +261,18 @@ describe.each(STORES)('an id of your own on %s', (store) => {
     ])
 
     const [failing, fine] = await skep.enqueueMany(charge, [{ order: id }, { order: jobIdOf(report, 'x') }])
-    await until(async () => (await skep.get(failing?.id as string))?.state === 'delayed')
-    await until(async () => (await skep.get(fine?.id as string))?.state === 'done')
+    await until(async () => (await skep.jobs.get(failing?.id as string))?.state === 'delayed')
+    await until(async () => (await skep.jobs.get(fine?.id as string))?.state === 'done')
     await worker.stop()
 
-    expect(await skep.get(failing?.id as string)).toMatchObject({
+    expect(await skep.jobs.get(failing?.id as string)).toMatchObject({
       errors: 1,
       failure: { kind: 'error', code: 'ID_TAKEN' },
     })
     expect(told).toEqual([expect.stringContaining(`"${id}" is taken by a job in queue "mail"`)])
-    const { jobs } = await skep.list({ queue: 'report' })
+    const { jobs } = await skep.jobs.list({ queue: 'report' })
     expect(new Set(jobs.map(({ payload }) => payload))).toEqual(new Set([1, 2]))
-    expect(await skep.get(jobIdOf(report, 'x'))).toMatchObject({ queue: 'report', payload: 2 })
+    expect(await skep.jobs.get(jobIdOf(report, 'x'))).toMatchObject({ queue: 'report', payload: 2 })
   })
 })
 

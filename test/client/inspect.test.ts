@@ -10,7 +10,7 @@ async function listAll(skep: Skep, options: ListOptions): Promise<{ ids: string[
   const ids: string[] = []
   let pages = 0
   for (let cursor: string | null | undefined; cursor !== null && pages < 100; pages++) {
-    const page = await skep.list(cursor === undefined ? options : { ...options, cursor })
+    const page = await skep.jobs.list(cursor === undefined ? options : { ...options, cursor })
     ids.push(...page.jobs.map(({ id }) => id))
     cursor = page.cursor
   }
@@ -27,7 +27,7 @@ describe('list', () => {
     add(await scene.skep.enqueueMany(mail, Array.from({ length: 7 }, String)))
     add(await scene.skep.enqueueMany(mail, Array.from({ length: 5 }, String), { delay: '1h' }))
     add(await scene.skep.enqueueMany(report, Array.from({ length: 4 }, String)))
-    await scene.skep.cancel({ queue: 'report', limit: 2, state: 'ready' })
+    await scene.skep.jobs.cancel({ queue: 'report', limit: 2, state: 'ready' })
 
     for (const limit of [1, 2, 3, 5, 16, 200]) {
       const { ids } = await listAll(scene.skep, { limit })
@@ -55,7 +55,7 @@ describe('list', () => {
     const young = await scene.skep.enqueue(mail, 'needle')
     const late = await scene.skep.enqueue(mail, 'hay', { delay: '1h' })
     const ids = async (options: ListOptions): Promise<string[]> =>
-      (await scene.skep.list(options)).jobs.map(({ id }) => id)
+      (await scene.skep.jobs.list(options)).jobs.map(({ id }) => id)
 
     expect(await ids({ text: 'needle' })).toEqual([old.id, young.id])
     expect(await ids({ state: 'ready', before: between })).toEqual([old.id])
@@ -78,11 +78,11 @@ describe('list', () => {
       }),
     })
     for (const name of ['a', 'b', 'c']) await scene.skep.enqueueMany(queue(name), [1, 2])
-    const first = await scene.skep.list({ limit: 3 })
+    const first = await scene.skep.jobs.list({ limit: 3 })
     expect(first.jobs.map((job) => job.queue)).toEqual(['a', 'a', 'b'])
 
-    await scene.skep.remove({ queue: 'b', state: 'ready' })
-    const second = await scene.skep.list({ limit: 3, cursor: first.cursor as string })
+    await scene.skep.jobs.remove({ queue: 'b', state: 'ready' })
+    const second = await scene.skep.jobs.list({ limit: 3, cursor: first.cursor as string })
 
     expect(second.jobs.map((job) => job.queue)).toEqual(['c', 'c'])
     expect(second.cursor).toBeNull()
@@ -102,14 +102,14 @@ describe('list', () => {
   ])('refuses %s', async (_name, options) => {
     const scene = openScene()
 
-    expect(await codeOf(scene.skep.list(options))).toBe('OPTION_INVALID')
+    expect(await codeOf(scene.skep.jobs.list(options))).toBe('OPTION_INVALID')
   })
 
   it('shows a payload that cannot be read as its raw text', async () => {
     const scene = openScene()
     await insertRaw(scene, '{broken')
 
-    const { jobs } = await scene.skep.list({ queue: 'mail' })
+    const { jobs } = await scene.skep.jobs.list({ queue: 'mail' })
 
     expect(jobs[0]?.payload).toBe('{broken')
   })
@@ -120,7 +120,7 @@ describe('get', () => {
     const scene = openScene()
     const job = await scene.skep.enqueue(mail, { deep: [1] }, { delay: '1m', headers: { a: 'b' } })
 
-    const view = await scene.skep.get(job.id)
+    const view = await scene.skep.jobs.get(job.id)
 
     expect(view).toMatchObject({
       payload: { deep: [1] },
@@ -129,8 +129,8 @@ describe('get', () => {
       startedAt: null,
     })
     expect(view?.dueAt.getTime()).toBe((view?.enqueuedAt.getTime() ?? 0) + 60_000)
-    expect(await scene.skep.get(scene.runtime.uuid())).toBeNull()
-    expect(await codeOf(scene.skep.get('nonsense'))).toBe('OPTION_INVALID')
+    expect(await scene.skep.jobs.get(scene.runtime.uuid())).toBeNull()
+    expect(await codeOf(scene.skep.jobs.get('nonsense'))).toBe('OPTION_INVALID')
   })
 })
 
@@ -141,7 +141,7 @@ describe('counts', () => {
     await scene.skep.enqueue(mail, 4, { delay: '1h' })
     await scene.advance(5_000)
 
-    const [counts] = await scene.skep.counts([mail])
+    const [counts] = await scene.skep.queues.list([mail])
 
     expect(counts).toMatchObject({
       queue: 'mail',
@@ -151,7 +151,7 @@ describe('counts', () => {
       done: 0,
       oldestMs: 5_000,
     })
-    expect((await scene.skep.counts(['report']))[0]).toMatchObject({
+    expect((await scene.skep.queues.list(['report']))[0]).toMatchObject({
       queue: 'report',
       ready: 0,
       oldestMs: null,
@@ -164,7 +164,7 @@ describe('counts', () => {
     await scene.skep.enqueueMany(mail, [0, 1, 2])
     scene.skep.worker([mail.handle(({ payload }) => gates[payload as number]?.promise)], { concurrency: 1 })
     const left = async (): Promise<number> => {
-      const [counts] = await scene.skep.counts([mail])
+      const [counts] = await scene.skep.queues.list([mail])
       return (counts?.ready ?? 0) + (counts?.running ?? 0)
     }
     const seen = [await left()]
@@ -179,39 +179,13 @@ describe('counts', () => {
   })
 })
 
-describe('weigh', () => {
-  it('tells the bytes of one queue and state, page by page', async () => {
-    const { skep } = openScene()
-    await skep.enqueueMany(mail, Array(5).fill('x'.repeat(98)))
-    await skep.enqueue(report, 'of another queue')
-
-    const first = await skep.weigh({ queue: 'mail', state: 'ready', limit: 3 })
-    const cursor = first.cursor as string
-    const second = await skep.weigh({ queue: 'mail', state: 'ready', limit: 3, cursor })
-
-    expect(first).toMatchObject({ jobs: 3, bytes: 3 * 356 })
-    expect(second).toEqual({ jobs: 2, bytes: 2 * 356, cursor: null })
-    expect(await skep.weigh({ queue: 'none', state: 'dead' })).toEqual({ jobs: 0, bytes: 0, cursor: null })
-  })
-
-  it.each([
-    ['a page of nothing', { queue: 'mail', state: 'ready', limit: 0 }, 'OPTION_INVALID'],
-    ['a page that is too long', { queue: 'mail', state: 'ready', limit: 10_001 }, 'OPTION_INVALID'],
-    ['no state', { queue: 'mail', state: 'asleep' as JobState }, 'OPTION_INVALID'],
-    ['no queue', { queue: '', state: 'ready' }, 'NAME_INVALID'],
-  ] as const)('refuses %s', async (_what, options, code) => {
-    const { skep } = openScene()
-    expect(await codeOf(skep.weigh(options))).toBe(code)
-  })
-})
-
 describe('workers', () => {
   it('are on the list while they live, with what they do', async () => {
     const scene = openScene()
     const worker = scene.skep.worker([mail.handle(() => 1), report.handle(() => {})], { concurrency: 7 })
     await worker.ready
 
-    expect(await scene.skep.workers()).toMatchObject([
+    expect(await scene.skep.workers.list()).toMatchObject([
       {
         id: worker.id,
         space: 'default',
@@ -223,7 +197,7 @@ describe('workers', () => {
     ])
 
     await scene.through(worker.stop())
-    expect(await scene.skep.workers()).toEqual([])
+    expect(await scene.skep.workers.list()).toEqual([])
   })
 })
 

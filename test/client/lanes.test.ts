@@ -15,7 +15,7 @@ async function declared(skep: Skep, until: Promise<void>): Promise<void> {
 }
 
 async function lanesOf(skep: Skep, name: string): Promise<readonly LaneState[]> {
-  return (await skep.lanes(name)).lanes
+  return (await skep.queues.lanes(name)).lanes
 }
 
 /** Looks until it is so. The lanes of a queue are seen only after a claim or a settle. */
@@ -27,7 +27,7 @@ async function until<T>(look: () => Promise<T>, isSo: (found: T) => boolean): Pr
   }
 }
 
-describe.each(STORES)('skep.lanes on %s', (name) => {
+describe.each(STORES)('skep.queues.lanes on %s', (name) => {
   it('tells of each lane what runs, what waits, and what holds it', async () => {
     const skep = openSkep(await openStore(name))
     const gate = opened()
@@ -37,7 +37,7 @@ describe.each(STORES)('skep.lanes on %s', (name) => {
       sync,
       shops.map((shop) => ({ shop })),
     )
-    await skep.pause({ queue: sync, lane: 'bob' })
+    await skep.queues.pause({ queue: sync, lane: 'bob' })
     await skep.limits.set({ queue: sync, lane: 'ada' }, { weight: 3 })
 
     const lanes = await until(
@@ -58,7 +58,7 @@ describe.each(STORES)('skep.lanes on %s', (name) => {
       waitsFor: { cause: 'lane-full', text: 'Full, 2 of 2 are running.' },
     })
     expect(lanes[1]).toMatchObject({ lane: 'bob', hold: 'pause', changed: false })
-    await skep.block(sync)
+    await skep.queues.block(sync)
     expect((await lanesOf(skep, 'shop.sync')).map(({ hold }) => hold)).toEqual(['block', 'block'])
     gate.resolve()
   })
@@ -103,7 +103,7 @@ describe.each(STORES)('skep.lanes on %s', (name) => {
     let cursor: string | null = null
     let pages = 0
     do {
-      const page: Awaited<ReturnType<Skep['lanes']>> = await skep.lanes(sync, {
+      const page: Awaited<ReturnType<Skep['queues']['lanes']>> = await skep.queues.lanes(sync, {
         limit: 3,
         ...(cursor === null ? {} : { cursor }),
       })
@@ -126,16 +126,16 @@ describe('skep.lanes', () => {
     const skep = openSkep(await openStore('memory'))
     await skep.enqueue(plain, { shop: 'ada' })
 
-    expect(await skep.lanes(plain)).toEqual({ lanes: [], cursor: null })
-    expect(await skep.lanes('nothing')).toEqual({ lanes: [], cursor: null })
+    expect(await skep.queues.lanes(plain)).toEqual({ lanes: [], cursor: null })
+    expect(await skep.queues.lanes('nothing')).toEqual({ lanes: [], cursor: null })
   })
 
   it('refuses a name or a limit that makes no sense', async () => {
     const skep = openSkep(await openStore('memory'))
 
-    await expect(skep.lanes('')).rejects.toMatchObject({ code: 'NAME_INVALID' })
-    await expect(skep.lanes('a', { limit: 0 })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
-    await expect(skep.lanes('a', { limit: 201 })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+    await expect(skep.queues.lanes('')).rejects.toMatchObject({ code: 'NAME_INVALID' })
+    await expect(skep.queues.lanes('a', { limit: 0 })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+    await expect(skep.queues.lanes('a', { limit: 201 })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
   })
 })
 

@@ -21,12 +21,12 @@ async function dead(scene: Scene, count: number, unique = false): Promise<string
   return jobs.map(({ id }) => id)
 }
 
-describe('redrive', () => {
+describe('retry', () => {
   it('starts one dead job anew, as its next generation', async () => {
     const scene = openScene()
     const [id] = (await dead(scene, 1)) as [string]
 
-    expect(await scene.skep.redrive(id)).toEqual({ changed: 1, requested: 0, refused: [] })
+    expect(await scene.skep.jobs.retry(id)).toEqual({ changed: 1, requested: 0, refused: [] })
 
     expect(await scene.job(id)).toMatchObject({
       state: 'ready',
@@ -36,16 +36,16 @@ describe('redrive', () => {
       failure: null,
     })
     scene.skep.worker([mail.handle(() => 'better')])
-    expect(await scene.through(scene.skep.job(id).result())).toBe('better')
+    expect(await scene.through(scene.skep.jobs.handle(id).result())).toBe('better')
   })
 
   it('takes all dead jobs of a queue, or those that fit', async () => {
     const scene = openScene()
     await dead(scene, 20)
 
-    expect(await scene.skep.redrive({ queue: 'mail', text: 'broken 7' })).toMatchObject({ changed: 1 })
-    expect(await scene.skep.redrive({ queue: 'mail', limit: 5 })).toMatchObject({ changed: 5 })
-    expect(await scene.skep.redrive({ queue: 'mail' })).toMatchObject({ changed: 14 })
+    expect(await scene.skep.jobs.retry({ queue: 'mail', text: 'broken 7' })).toMatchObject({ changed: 1 })
+    expect(await scene.skep.jobs.retry({ queue: 'mail', limit: 5 })).toMatchObject({ changed: 5 })
+    expect(await scene.skep.jobs.retry({ queue: 'mail' })).toMatchObject({ changed: 14 })
 
     expect(await scene.counts('mail')).toEqual({ ready: 20 })
   })
@@ -54,7 +54,7 @@ describe('redrive', () => {
     const scene = openScene()
     await dead(scene, 1_050)
 
-    expect(await scene.skep.redrive({ queue: 'mail' })).toMatchObject({ changed: 1_050 })
+    expect(await scene.skep.jobs.retry({ queue: 'mail' })).toMatchObject({ changed: 1_050 })
   })
 
   it('of more jobs than one page goes on past those whose unique key is held, and names each of them once', async () => {
@@ -63,14 +63,14 @@ describe('redrive', () => {
     // New jobs took over the keys of the last ones, which are listed first.
     await scene.skep.enqueueMany(mail, many(10), { each: (item) => ({ unique: `key ${690 + item}` }) })
 
-    const summary = await scene.skep.redrive({ queue: 'mail' })
+    const summary = await scene.skep.jobs.retry({ queue: 'mail' })
 
     expect(summary.changed).toBe(690)
     expect(summary.refused.map(({ id }) => id).toSorted()).toEqual(ids.slice(690).toSorted())
     expect(summary.refused.every(({ reason }) => reason === 'unique')).toBe(true)
   })
 
-  it('of jobs that die again at once comes to an end, and each was redriven once', async () => {
+  it('of jobs that die again at once comes to an end, and each was retried once', async () => {
     const scene = openScene()
     await dead(scene, 700)
     const broken = mail.handle(() => {
@@ -79,7 +79,7 @@ describe('redrive', () => {
     await scene.client(scene.truth).worker([broken], { poll: '10ms' }).ready
     scene.faults.break({ slowMs: 200 }, ['change'])
 
-    const summary = await scene.through(scene.skep.redrive({ queue: 'mail' }))
+    const summary = await scene.through(scene.skep.jobs.retry({ queue: 'mail' }))
 
     expect(summary.changed).toBe(700)
     await scene.until(async () => (await scene.counts('mail')).dead === 700)
@@ -93,11 +93,11 @@ describe('redrive', () => {
     expect(jobs.every(({ generation }) => generation === 1)).toBe(true)
   })
 
-  it('twice at the same time redrives each once', async () => {
+  it('twice at the same time retries each once', async () => {
     const scene = openScene()
     const ids = await dead(scene, 50)
 
-    const both = await Promise.all([scene.skep.redrive(ids), scene.skep.redrive({ queue: 'mail' })])
+    const both = await Promise.all([scene.skep.jobs.retry(ids), scene.skep.jobs.retry({ queue: 'mail' })])
 
     expect(both.reduce((sum, { changed }) => sum + changed, 0)).toBe(50)
     expect(
@@ -110,8 +110,8 @@ describe('redrive', () => {
     const job = await scene.skep.enqueue(mail, 1, { delay: '1h' })
     await job.cancel()
 
-    expect(await scene.skep.redrive({ queue: 'mail' })).toMatchObject({ changed: 0 })
-    expect(await scene.skep.redrive({ queue: 'mail', state: 'cancelled' })).toMatchObject({ changed: 1 })
+    expect(await scene.skep.jobs.retry({ queue: 'mail' })).toMatchObject({ changed: 0 })
+    expect(await scene.skep.jobs.retry({ queue: 'mail', state: 'cancelled' })).toMatchObject({ changed: 1 })
   })
 })
 
@@ -123,7 +123,9 @@ describe('bury, promote and remove', () => {
       await scene.skep.enqueue(mail, 2, { delay: '1h' }),
     ]
 
-    expect(await scene.skep.bury({ queue: 'mail' }, { reason: 'a bad deploy' })).toMatchObject({ changed: 2 })
+    expect(await scene.skep.jobs.bury({ queue: 'mail' }, { reason: 'a bad deploy' })).toMatchObject({
+      changed: 2,
+    })
 
     expect(await now.get()).toMatchObject({
       state: 'dead',
@@ -137,9 +139,9 @@ describe('bury, promote and remove', () => {
     await dead(scene, 3)
     const waiting = await scene.skep.enqueue(mail, 1)
 
-    expect(await scene.skep.remove({ queue: 'mail' })).toMatchObject({ changed: 3 })
+    expect(await scene.skep.jobs.remove({ queue: 'mail' })).toMatchObject({ changed: 3 })
     expect(await scene.counts('mail')).toEqual({ ready: 1 })
-    expect(await scene.skep.remove(waiting.id)).toMatchObject({ changed: 1 })
+    expect(await scene.skep.jobs.remove(waiting.id)).toMatchObject({ changed: 1 })
     expect(await scene.counts('mail')).toEqual({})
   })
 
@@ -147,7 +149,7 @@ describe('bury, promote and remove', () => {
     const scene = openScene()
     await scene.skep.enqueueMany(mail, many(3), { delay: '1d' })
 
-    expect(await scene.skep.promote({ queue: 'mail' })).toMatchObject({ changed: 3 })
+    expect(await scene.skep.jobs.promote({ queue: 'mail' })).toMatchObject({ changed: 3 })
 
     expect(await scene.counts('mail')).toEqual({ ready: 3 })
   })
@@ -157,7 +159,7 @@ describe('bury, promote and remove', () => {
     const [id] = (await dead(scene, 1)) as [string]
     const unknown = scene.runtime.uuid()
 
-    expect(await scene.skep.promote([id, unknown])).toEqual({
+    expect(await scene.skep.jobs.promote([id, unknown])).toEqual({
       changed: 0,
       requested: 0,
       refused: [
@@ -175,7 +177,7 @@ describe('bury, promote and remove', () => {
     await scene.advance(100)
     const before = scene.runtime.mono()
 
-    await scene.skep.redrive(id)
+    await scene.skep.jobs.retry(id)
     await scene.runtime.settle()
 
     expect(seen).toEqual([id])
@@ -185,27 +187,27 @@ describe('bury, promote and remove', () => {
 
 describe('what is refused', () => {
   it.each<[string, (scene: Scene) => Promise<unknown>, string]>([
-    ['an id that is none', (scene) => scene.skep.cancel('order-1'), 'OPTION_INVALID'],
-    ['a queue name that is none', (scene) => scene.skep.cancel({ queue: 'a b' }), 'NAME_INVALID'],
+    ['an id that is none', (scene) => scene.skep.jobs.cancel('order-1'), 'OPTION_INVALID'],
+    ['a queue name that is none', (scene) => scene.skep.jobs.cancel({ queue: 'a b' }), 'NAME_INVALID'],
     [
       'a state that is none',
-      (scene) => scene.skep.redrive({ queue: 'mail', state: 'broken' as 'dead' }),
+      (scene) => scene.skep.jobs.retry({ queue: 'mail', state: 'broken' as 'dead' }),
       'OPTION_INVALID',
     ],
     [
       'a state the change cannot be made in',
-      (scene) => scene.skep.promote({ queue: 'mail', state: 'done' }),
+      (scene) => scene.skep.jobs.promote({ queue: 'mail', state: 'done' }),
       'OPTION_INVALID',
     ],
-    ['a limit of nothing', (scene) => scene.skep.redrive({ queue: 'mail', limit: 0 }), 'OPTION_INVALID'],
+    ['a limit of nothing', (scene) => scene.skep.jobs.retry({ queue: 'mail', limit: 0 }), 'OPTION_INVALID'],
     [
       'a limit that is not whole',
-      (scene) => scene.skep.redrive({ queue: 'mail', limit: 1.5 }),
+      (scene) => scene.skep.jobs.retry({ queue: 'mail', limit: 1.5 }),
       'OPTION_INVALID',
     ],
     [
       'an invalid date',
-      (scene) => scene.skep.redrive({ queue: 'mail', after: new Date(Number.NaN) }),
+      (scene) => scene.skep.jobs.retry({ queue: 'mail', after: new Date(Number.NaN) }),
       'OPTION_INVALID',
     ],
   ])('%s', async (_name, call, code) => {
@@ -221,10 +223,10 @@ describe('prune', () => {
     const scene = openScene()
     const brief = queue<number>('brief', { keepCancelled: '1m', onError: retry(1, fixed(0)) })
     const [gone, kept] = await scene.skep.enqueueMany(brief, [1, 2])
-    await scene.skep.cancel(gone!.id, { keep: '1m' })
+    await scene.skep.jobs.cancel(gone!.id, { keep: '1m' })
     await scene.advance(120_000)
 
-    expect(await scene.skep.prune()).toBe(1)
+    expect(await scene.skep.jobs.prune()).toBe(1)
 
     expect(await scene.state(gone!.id)).toBe('absent')
     expect(await scene.state(kept!.id)).toBe('ready')
@@ -233,9 +235,9 @@ describe('prune', () => {
   it('removes however many there are', async () => {
     const scene = openScene()
     await scene.skep.enqueueMany(mail, many(3_500))
-    await scene.skep.cancel({ queue: 'mail' }, { keep: 0 })
+    await scene.skep.jobs.cancel({ queue: 'mail' }, { keep: 0 })
     await scene.advance(1)
 
-    expect(await scene.skep.prune()).toBe(3_500)
+    expect(await scene.skep.jobs.prune()).toBe(3_500)
   })
 })

@@ -82,7 +82,7 @@ async function pagesOf(
   const ids: string[] = []
   const sizes: number[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await skep.list({ query, limit, ...(cursor !== undefined && { cursor }) })
+    const page = await skep.jobs.list({ query, limit, ...(cursor !== undefined && { cursor }) })
     const shown = page.jobs.map(({ id }) => id)
     ids.push(...shown)
     sizes.push(shown.length)
@@ -120,7 +120,7 @@ describe.each(STORES)('pages over several queues in %s', (name) => {
     const skep = openSkep(store)
     const { cancelled } = await fill(store, skep, seededRandom(4))
 
-    const { ids } = await pagesOf(skep, 'state:cancelled', 20, (shown) => skep.remove(shown))
+    const { ids } = await pagesOf(skep, 'state:cancelled', 20, (shown) => skep.jobs.remove(shown))
 
     expect(ids).toEqual(inOrder(cancelled, 'cancelled'))
   })

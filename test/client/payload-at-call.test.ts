@@ -51,7 +51,7 @@ describe.each(STORES)('a payload is stored as it was at the call (%s)', (name) =
     await Promise.all(calls)
 
     const skep = openSkep(store)
-    const { jobs } = await skep.list({ queue: 'mail', limit: 50 })
+    const { jobs } = await skep.jobs.list({ queue: 'mail', limit: 50 })
     expect(jobs.map((job) => job.payload)).toEqual(Array.from({ length: 6 }, () => ({ n: 1 })))
   })
 
@@ -85,7 +85,7 @@ describe.each(STORES)('a payload is stored as it was at the call (%s)', (name) =
     expect(await job.result()).toEqual({ n: 4 })
     await worker.stop()
 
-    const { jobs } = await skep.list({ limit: 50 })
+    const { jobs } = await skep.jobs.list({ limit: 50 })
     const payloads = jobs.filter(({ queue: of }) => of !== 'mail').map((one) => one.payload)
     expect(payloads).toEqual(payloads.map(() => ({ n: 4 })))
     expect(payloads.length).toBeGreaterThanOrEqual(2)

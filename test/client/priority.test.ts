@@ -41,7 +41,7 @@ describe('a strict queue', () => {
     const { id } = await scene.skep.enqueue(urgent, 1)
 
     expect((await scene.job(id)).priority).toBe(storedPriority(3, 'strict'))
-    expect(await scene.skep.get(id)).toMatchObject({ priority: 3 })
+    expect(await scene.skep.jobs.get(id)).toMatchObject({ priority: 3 })
   })
 
   it('shows priorities as they were given: to views, handlers and listeners', async () => {
@@ -57,7 +57,7 @@ describe('a strict queue', () => {
     ])
     await scene.until(() => scene.told.some(({ name }) => name === 'finished'))
 
-    const { jobs } = await scene.skep.list({})
+    const { jobs } = await scene.skep.jobs.list({})
     expect(seen).toEqual([-7])
     expect(scene.told.map(({ event }) => event.job.priority)).toEqual([-7, -7])
     expect(jobs.map(({ queue: name, priority }) => [name, priority])).toEqual([
@@ -112,18 +112,18 @@ describe('prioritize', () => {
     const scene = openScene()
     const [plain, strict] = [await scene.skep.enqueue(mail, 1), await scene.skep.enqueue(pager, 1)]
 
-    await scene.skep.prioritize(mail, 5)
-    await scene.skep.prioritize({ queue: pager, text: '1' }, 5)
+    await scene.skep.jobs.prioritize(mail, 5)
+    await scene.skep.jobs.prioritize({ queue: pager, text: '1' }, 5)
 
     expect((await scene.job(plain.id)).priority).toBe(5)
     expect((await scene.job(strict.id)).priority).toBe(storedPriority(5, 'strict'))
-    expect((await scene.skep.get(strict.id))?.priority).toBe(5)
+    expect((await scene.skep.jobs.get(strict.id))?.priority).toBe(5)
   })
 
   it('by id or name wants to be told the mode, and changes nothing otherwise', async () => {
     const scene = openScene()
     const { id } = await scene.skep.enqueue(pager, 1)
-    const prioritize = scene.skep.prioritize.bind(scene.skep) as (...args: unknown[]) => Promise<unknown>
+    const prioritize = scene.skep.jobs.prioritize.bind(scene.skep) as (...args: unknown[]) => Promise<unknown>
 
     for (const target of [id, [id], { queue: 'pager' }]) {
       expect(await codeOf(prioritize(target, 5))).toBe('OPTION_INVALID')
@@ -131,7 +131,7 @@ describe('prioritize', () => {
     expect(await codeOf(prioritize(id, 5, { priorityMode: 'loose' }))).toBe('OPTION_INVALID')
     expect(await codeOf(prioritize(id, 5.5, { priorityMode: 'strict' }))).toBe('OPTION_INVALID')
     expect(scene.faults.count('change')).toBe(0)
-    await scene.skep.prioritize(id, 2, { priorityMode: 'strict' })
+    await scene.skep.jobs.prioritize(id, 2, { priorityMode: 'strict' })
 
     expect((await scene.job(id)).priority).toBe(storedPriority(2, 'strict'))
   })
@@ -141,17 +141,17 @@ describe('prioritize', () => {
     const payloads = Array.from({ length: 1_600 }, (_, n) => n)
     await scene.skep.enqueueMany(mail, payloads, { each: (n) => ({ delay: n % 2 === 0 ? 0 : '1h' }) })
 
-    expect(await scene.skep.prioritize(mail, 3)).toEqual({ changed: 1_600, requested: 0, refused: [] })
-    expect(await scene.skep.prioritize(mail, -3)).toMatchObject({ changed: 1_600 })
-    expect(await scene.skep.prioritize(mail, -3)).toMatchObject({ changed: 0 })
-    expect(await scene.skep.prioritize({ queue: mail, limit: 700 }, 1)).toMatchObject({ changed: 700 })
+    expect(await scene.skep.jobs.prioritize(mail, 3)).toEqual({ changed: 1_600, requested: 0, refused: [] })
+    expect(await scene.skep.jobs.prioritize(mail, -3)).toMatchObject({ changed: 1_600 })
+    expect(await scene.skep.jobs.prioritize(mail, -3)).toMatchObject({ changed: 0 })
+    expect(await scene.skep.jobs.prioritize({ queue: mail, limit: 700 }, 1)).toMatchObject({ changed: 700 })
   })
 
   it('moves an urgent job ahead of a backlog', async () => {
     const scene = openScene()
     const jobs = await scene.skep.enqueueMany(mail, [1, 2, 3, 4])
 
-    await scene.skep.prioritize(jobs[3]!.id, 1, { priorityMode: 'head-start' })
+    await scene.skep.jobs.prioritize(jobs[3]!.id, 1, { priorityMode: 'head-start' })
 
     expect(await order(scene, mail, 4)).toEqual([4, 1, 2, 3])
   })
@@ -161,12 +161,14 @@ describe('prioritize', () => {
     const job = await scene.skep.enqueue(mail, 1)
     await job.cancel()
 
-    expect(await scene.skep.prioritize(job.id, 1, { priorityMode: 'strict' })).toEqual({
+    expect(await scene.skep.jobs.prioritize(job.id, 1, { priorityMode: 'strict' })).toEqual({
       changed: 0,
       requested: 0,
       refused: [{ id: job.id, reason: 'state' }],
     })
-    expect(await codeOf(scene.skep.prioritize({ queue: mail, state: 'running' }, 1))).toBe('OPTION_INVALID')
+    expect(await codeOf(scene.skep.jobs.prioritize({ queue: mail, state: 'running' }, 1))).toBe(
+      'OPTION_INVALID',
+    )
   })
 
   it('hints at the lowest rank, so that a claimer that remembers its place goes back far enough', async () => {
@@ -177,7 +179,7 @@ describe('prioritize', () => {
     await scene.runtime.settle()
     heard.length = 0
 
-    await scene.skep.prioritize(pager, 9)
+    await scene.skep.jobs.prioritize(pager, 9)
     await scene.runtime.settle()
 
     const { dueAt } = await scene.job(jobs[0]!.id)
@@ -204,8 +206,8 @@ describe('prioritize', () => {
       },
     })
 
-    await expect(flaky.prioritize(mail, 5)).rejects.toThrow('The line went dead.')
-    const rest = await flaky.prioritize(mail, 5)
+    await expect(flaky.jobs.prioritize(mail, 5)).rejects.toThrow('The line went dead.')
+    const rest = await flaky.jobs.prioritize(mail, 5)
 
     expect(rest.changed).toBe(700)
   })

@@ -32,7 +32,7 @@ describe('purge', () => {
     const scene = openScene()
     await fill(scene)
 
-    const summary = await scene.skep.purge(mail)
+    const summary = await scene.skep.queues.purge(mail)
 
     const states = { ...NONE, done: 2, dead: 1, ready: 3, delayed: 1 }
     expect(summary).toEqual({ queue: 'mail', dryRun: false, jobs: 7, states, running: 1 })
@@ -55,10 +55,10 @@ describe('purge', () => {
       const before = await scene.counts('mail')
       const changes = scene.faults.count('change')
 
-      const dry = await scene.skep.purge('mail', { ...options, dryRun: true })
+      const dry = await scene.skep.queues.purge('mail', { ...options, dryRun: true })
       expect(await scene.counts('mail')).toEqual(before)
       expect(scene.faults.count('change')).toBe(changes)
-      const wet = await scene.skep.purge('mail', options)
+      const wet = await scene.skep.queues.purge('mail', options)
 
       expect(wet).toEqual({ ...dry, dryRun: false })
       expect(wet.running).toBe(1)
@@ -69,8 +69,8 @@ describe('purge', () => {
     const scene = openScene()
     await fill(scene)
 
-    await scene.skep.purge(mail, { dryRun: true })
-    await scene.skep.purge(mail, { dryRun: true, text: 'x' })
+    await scene.skep.queues.purge(mail, { dryRun: true })
+    await scene.skep.queues.purge(mail, { dryRun: true, text: 'x' })
 
     expect(scene.faults.count('list')).toBe(0)
   })
@@ -82,7 +82,7 @@ describe('purge', () => {
       Array.from({ length: 2_300 }, (_, n) => `${n}`),
     )
 
-    expect(await scene.skep.purge(mail)).toMatchObject({ jobs: 2_300, states: { ready: 2_300 } })
+    expect(await scene.skep.queues.purge(mail)).toMatchObject({ jobs: 2_300, states: { ready: 2_300 } })
     expect(await scene.counts('mail')).toEqual({})
   })
 
@@ -91,8 +91,8 @@ describe('purge', () => {
     const other = queue<string>('other')
     await scene.skep.enqueue(other, 'a')
 
-    expect(await scene.skep.purge(mail)).toMatchObject({ jobs: 0, running: 0 })
-    expect(await scene.skep.purge('mail', { dryRun: true })).toMatchObject({ jobs: 0, running: 0 })
+    expect(await scene.skep.queues.purge(mail)).toMatchObject({ jobs: 0, running: 0 })
+    expect(await scene.skep.queues.purge('mail', { dryRun: true })).toMatchObject({ jobs: 0, running: 0 })
     expect(await scene.counts('other')).toEqual({ ready: 1 })
   })
 
@@ -102,9 +102,9 @@ describe('purge', () => {
     const changes = scene.faults.count('change')
 
     for (const state of [['ready', 'running'], 'broken'] as const) {
-      expect(await codeOf(scene.skep.purge(mail, { state: state as 'ready' }))).toBe('OPTION_INVALID')
+      expect(await codeOf(scene.skep.queues.purge(mail, { state: state as 'ready' }))).toBe('OPTION_INVALID')
     }
-    expect(await codeOf(scene.skep.purge('a b'))).toBe('NAME_INVALID')
+    expect(await codeOf(scene.skep.queues.purge('a b'))).toBe('NAME_INVALID')
     expect(scene.faults.count('change')).toBe(changes)
   })
 })

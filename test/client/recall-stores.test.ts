@@ -94,24 +94,24 @@ describe.each(STORES)('what workers have prefetched on %s', (name) => {
       .poll(() => workers.every((one) => one.begun.length > 50 && one.prefetched() > 5), patience)
       .toBe(true)
 
-    await here.pause(work)
+    await here.queues.pause(work)
     const [own] = workers as [Worker, Worker]
     const ownAtAnswer = own.begun.length
-    await operator.block('w*', { wait: true, timeout: '20s' })
+    await operator.queues.block('w*', { wait: true, timeout: '20s' })
     const atAnswer = workers.map(({ begun }) => begun.length)
 
     await expect.poll(() => workers.map(({ inside }) => inside), patience).toEqual([0, 0])
-    await expect.poll(async () => (await operator.counts([work]))[0]?.running, patience).toBe(0)
+    await expect.poll(async () => (await operator.queues.list([work]))[0]?.running, patience).toBe(0)
     expect(workers.map(({ begun }) => begun.length)).toEqual(atAnswer)
     expect(own.begun.length).toBe(ownAtAnswer)
-    const [counts] = await operator.counts([work])
+    const [counts] = await operator.queues.list([work])
     expect((counts?.ready ?? 0) + (counts?.done ?? 0)).toBe(JOBS)
-    const { jobs } = await operator.list({ queue: 'work', state: 'ready', limit: 200 })
+    const { jobs } = await operator.jobs.list({ queue: 'work', state: 'ready', limit: 200 })
     expect(jobs.every(({ starts, errors, lost }) => starts + errors + lost === 0)).toBe(true)
 
-    await operator.unblock('w*')
-    await operator.resume(work)
-    await expect.poll(async () => (await operator.counts([work]))[0]?.done, patience).toBe(JOBS)
+    await operator.queues.unblock('w*')
+    await operator.queues.resume(work)
+    await expect.poll(async () => (await operator.queues.list([work]))[0]?.done, patience).toBe(JOBS)
   }, 90_000)
 
   it('does not start after a handler was told to wait: at once in its worker, elsewhere when that hears of it', async () => {
@@ -128,20 +128,20 @@ describe.each(STORES)('what workers have prefetched on %s', (name) => {
       .poll(() => [own, other].every((one) => one.begun.length > 50 && one.prefetched() > 5), patience)
       .toBe(true)
     let atHint = -1
-    there.onHint((hints) => {
+    there.notifier.onHint((hints) => {
       if (atHint < 0 && hints.some(({ kind }) => kind === 'recall')) atHint = other.begun.length
     })
 
     isRefused = true
     const ownAtRefusal = own.begun.length
     await expect.poll(() => own.inside, patience).toBe(0)
-    await expect.poll(async () => (await operator.counts([work]))[0]?.running, patience).toBe(0)
+    await expect.poll(async () => (await operator.queues.list([work]))[0]?.running, patience).toBe(0)
 
     // The first answer recalls what is prefetched; handlers that were running by then go on.
     expect(own.begun.length - ownAtRefusal).toBeLessThanOrEqual(SLOTS)
     expect(atHint).toBeGreaterThan(0)
     expect(other.begun.length).toBe(atHint)
-    expect((await operator.counts([work]))[0]?.ready).toBeGreaterThan(0)
+    expect((await operator.queues.list([work]))[0]?.ready).toBeGreaterThan(0)
   }, 90_000)
 
   it('is no more than the slots of an idle worker when the first handler is told to wait', async () => {
@@ -167,11 +167,11 @@ describe.each(STORES)('what workers have prefetched on %s', (name) => {
     await expect.poll(() => begun, patience).toBeGreaterThan(0)
     await expect
       .poll(async () => {
-        const [counts] = await operator.counts([work])
+        const [counts] = await operator.queues.list([work])
         return counts?.running === 0 && (counts?.ready ?? 0) + (counts?.done ?? 0) === 40
       }, patience)
       .toBe(true)
     expect(begun).toBeLessThanOrEqual(SLOTS)
-    expect((await operator.counts([work]))[0]?.ready).toBeGreaterThanOrEqual(40 - SLOTS + 1)
+    expect((await operator.queues.list([work]))[0]?.ready).toBeGreaterThanOrEqual(40 - SLOTS + 1)
   }, 90_000)
 })

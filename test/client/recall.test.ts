@@ -51,7 +51,7 @@ describe('a hold', () => {
       const other = scene.client()
       const there = await ahead(scene, other)
 
-      await scene.skep.pause(target)
+      await scene.skep.queues.pause(target)
       const before = started.length + there.started.length
       expect(worker.health().buffered + there.worker.health().buffered).toBe(0)
       open()
@@ -68,8 +68,8 @@ describe('a hold', () => {
     const { worker } = await ahead(scene)
     const { buffered } = worker.health()
 
-    await scene.skep.pause(mail)
-    await scene.skep.block({ queue: plain, lane: 'acme' })
+    await scene.skep.queues.pause(mail)
+    await scene.skep.queues.block({ queue: plain, lane: 'acme' })
 
     expect(worker.health().buffered).toBe(buffered)
   })
@@ -78,7 +78,7 @@ describe('a hold', () => {
     const scene = openScene()
     const there = await ahead(scene, scene.client(scene.truth))
 
-    await scene.skep.pause(plain)
+    await scene.skep.queues.pause(plain)
     await scene.runtime.settle()
     await scene.advance(50)
     const before = there.started.length
@@ -96,7 +96,7 @@ describe('a hold', () => {
       true,
     )
 
-    await scene.skep.resume(plain)
+    await scene.skep.queues.resume(plain)
     await scene.until(() => there.started.length === 100)
     expect(there.started).toEqual(many(100))
   })
@@ -110,7 +110,7 @@ describe('a hold', () => {
     scene.notifier.status = status
     scene.notifier.blackHole = true
 
-    await scene.through(scene.skep.pause(plain, { wait: true }))
+    await scene.through(scene.skep.queues.pause(plain, { wait: true }))
     const before = there.started.length
     expect(there.worker.health().buffered).toBe(0)
     there.open()
@@ -124,7 +124,7 @@ describe('a hold', () => {
     const there = await ahead(scene, scene.client(scene.truth))
     scene.notifier.blackHole = true
 
-    await scene.skep.pause(plain)
+    await scene.skep.queues.pause(plain)
     scene.notifier.tell({ kind: 'sync' })
     await scene.runtime.settle()
     await scene.advance(1)
@@ -142,7 +142,7 @@ describe('a hold', () => {
     await scene.skep.enqueueMany(plain, many(3))
     await scene.until(async () => (await scene.counts('plain')).running === 3)
 
-    await scene.skep.pause(plain)
+    await scene.skep.queues.pause(plain)
     await scene.advance(10_000)
 
     expect(started).toEqual([])
@@ -159,7 +159,7 @@ describe('a hold', () => {
     await scene.skep.enqueueMany(plain, many(3))
     await scene.until(async () => (await scene.counts('plain')).running === 3)
 
-    await scene.skep.pause(plain)
+    await scene.skep.queues.pause(plain)
     await scene.advance(60_000)
 
     expect(started).toEqual([])
@@ -172,7 +172,7 @@ describe('a hold that waits', () => {
     const scene = openScene()
     const there = await ahead(scene, scene.client(scene.truth))
 
-    const { holds } = await scene.through(scene.skep.pause(plain, { wait: true }))
+    const { holds } = await scene.through(scene.skep.queues.pause(plain, { wait: true }))
     const before = there.started.length
 
     expect(holds).toMatchObject([{ kind: 'pause' }])
@@ -190,7 +190,7 @@ describe('a hold that waits', () => {
     await scene.through(gone.stop())
     const before = scene.runtime.mono()
 
-    await scene.through(scene.skep.pause(plain, { wait: true }))
+    await scene.through(scene.skep.queues.pause(plain, { wait: true }))
 
     expect(scene.runtime.mono() - before).toBeLessThan(100)
   })
@@ -202,14 +202,14 @@ describe('a hold that waits', () => {
     await worker.ready
     deaf.mute()
 
-    const paused = scene.through(scene.skep.pause(plain, { wait: true, timeout: '3s' }))
+    const paused = scene.through(scene.skep.queues.pause(plain, { wait: true, timeout: '3s' }))
 
     await expect(paused).rejects.toMatchObject({
       code: 'HOLD_UNCONFIRMED',
       facts: { workers: [{ id: worker.id, pid: process.pid }] },
       message: expect.stringContaining(worker.id),
     })
-    expect(await scene.skep.holds()).toHaveLength(1)
+    expect(await scene.skep.queues.holds()).toHaveLength(1)
     deaf.unmute()
   })
 
@@ -221,7 +221,7 @@ describe('a hold that waits', () => {
     deaf.mute()
     let answered = false
 
-    const paused = scene.skep.pause(plain, { wait: true, timeout: '5m' }).then(() => {
+    const paused = scene.skep.queues.pause(plain, { wait: true, timeout: '5m' }).then(() => {
       answered = true
     })
     await scene.advance(2_000)
@@ -249,11 +249,11 @@ describe('a hold that waits', () => {
     const before = scene.runtime.mono()
 
     // Meanwhile it counts as live: it may have lost its connection only.
-    const paused = scene.through(scene.skep.pause(plain, { wait: true, timeout: '1s' }))
+    const paused = scene.through(scene.skep.queues.pause(plain, { wait: true, timeout: '1s' }))
     await expect(paused).rejects.toMatchObject({ code: 'HOLD_UNCONFIRMED' })
-    await scene.through(scene.skep.pause(plain, { wait: true, timeout: '10m' }))
+    await scene.through(scene.skep.queues.pause(plain, { wait: true, timeout: '10m' }))
     const after = scene.runtime.mono()
-    await scene.through(scene.skep.block('pl*', { wait: true }))
+    await scene.through(scene.skep.queues.block('pl*', { wait: true }))
 
     expect(after - before).toBeLessThan(32_000)
     expect(scene.runtime.mono() - after).toBeLessThan(100)
@@ -266,7 +266,7 @@ describe('a hold that waits', () => {
       const there = await ahead(scene, scene.client(scene.truth))
       for (const fault of ['before', 'lost', 'after'] as const) scene.faults.next(operation, fault)
 
-      await scene.through(scene.skep.pause(plain, { wait: true }))
+      await scene.through(scene.skep.queues.pause(plain, { wait: true }))
       const before = there.started.length
 
       expect(there.worker.health().buffered).toBe(0)
@@ -284,9 +284,9 @@ describe('a hold that waits', () => {
 
     await scene.through(
       Promise.all([
-        scene.skep.pause(plain, { wait: true }),
-        scene.skep.block('pl*', { wait: true }),
-        scene.client().pause({}, { wait: true }),
+        scene.skep.queues.pause(plain, { wait: true }),
+        scene.skep.queues.block('pl*', { wait: true }),
+        scene.client().queues.pause({}, { wait: true }),
       ]),
     )
     const before = there.started.length
@@ -294,10 +294,10 @@ describe('a hold that waits', () => {
     await scene.advance(2_000)
     expect(there.started).toHaveLength(before)
 
-    await scene.skep.unblock('pl*')
-    await scene.skep.resume({})
-    await scene.skep.resume(plain)
-    await Promise.all([scene.skep.pause(plain), scene.skep.resume(plain)])
+    await scene.skep.queues.unblock('pl*')
+    await scene.skep.queues.resume({})
+    await scene.skep.queues.resume(plain)
+    await Promise.all([scene.skep.queues.pause(plain), scene.skep.queues.resume(plain)])
     await scene.until(() => there.started.length === 100)
     const { records } = await scene.truth.listRecords({ scope: 'default', kind: 'order', limit: 10 })
     expect(records).toEqual([])
@@ -310,13 +310,13 @@ describe('a hold that waits', () => {
     deaf.mute()
     const abort = new AbortController()
 
-    const paused = scene.skep.pause(plain, { wait: true, signal: abort.signal })
+    const paused = scene.skep.queues.pause(plain, { wait: true, signal: abort.signal })
     await scene.advance(100)
     abort.abort(new Error('enough'))
 
     await expect(scene.through(paused)).rejects.toThrow('enough')
-    expect(await codeOf(scene.skep.pause(plain, { wait: '5s' } as never))).toBe('OPTION_INVALID')
-    expect(await codeOf(scene.skep.pause(plain, { timeout: '5s' }))).toBe('OPTION_INVALID')
+    expect(await codeOf(scene.skep.queues.pause(plain, { wait: '5s' } as never))).toBe('OPTION_INVALID')
+    expect(await codeOf(scene.skep.queues.pause(plain, { timeout: '5s' }))).toBe('OPTION_INVALID')
     deaf.unmute()
   })
 })

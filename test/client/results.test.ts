@@ -102,7 +102,7 @@ describe('the result of a job', () => {
     const job = await scene.skep.enqueue(sum, [1, 1])
 
     const both = await scene.through(
-      Promise.all([job.result(), job.result(), scene.skep.job(job.id).result()]),
+      Promise.all([job.result(), job.result(), scene.skep.jobs.handle(job.id).result()]),
     )
 
     expect(both).toEqual([2, 2, 2])
@@ -219,10 +219,12 @@ describe('a result that does not come', () => {
     scene.skep.worker([brief.handle(() => 1)])
     const job = await scene.skep.enqueue(brief, 1)
     await scene.until(async () => (await scene.state(job.id)) === 'done')
-    await scene.skep.prune()
+    await scene.skep.jobs.prune()
 
     expect(await codeOf(scene.through(job.result()))).toBe('JOB_NOT_FOUND')
-    expect(await codeOf(scene.through(scene.skep.job(scene.runtime.uuid()).result()))).toBe('JOB_NOT_FOUND')
+    expect(await codeOf(scene.through(scene.skep.jobs.handle(scene.runtime.uuid()).result()))).toBe(
+      'JOB_NOT_FOUND',
+    )
   })
 
   it('rejects promptly when a failed job is removed at once', async () => {

@@ -116,7 +116,7 @@ describe('a stored payload that does not fit', () => {
     },
   )
 
-  it('can be redriven when a handler that understands it is there', async () => {
+  it('can be retried when a handler that understands it is there', async () => {
     const scene = openScene()
     const id = await insertRaw(scene, 'report', '{"day": 7}')
     const old = scene.skep.worker([report.handle(() => {})])
@@ -125,9 +125,9 @@ describe('a stored payload that does not fit', () => {
 
     const newer = queue('report', { payload: z.object({ day: z.union([z.string(), z.number()]) }) })
     scene.skep.worker([newer.handle(({ payload }) => payload.day)])
-    await scene.skep.redrive(id)
+    await scene.skep.jobs.retry(id)
 
-    expect(await scene.through(scene.skep.job(id).result())).toBe(7)
+    expect(await scene.through(scene.skep.jobs.handle(id).result())).toBe(7)
   })
 
   it('is an error, not poison, when the schema itself breaks: tomorrow it may work', async () => {

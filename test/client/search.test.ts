@@ -23,7 +23,7 @@ async function pagesOf(
   let searched = 0
   let pages = 0
   for (let cursor: string | null | undefined; cursor !== null && pages < 500; pages++) {
-    const page = await skep.list(cursor === undefined ? options : { ...options, cursor })
+    const page = await skep.jobs.list(cursor === undefined ? options : { ...options, cursor })
     ids.push(...page.jobs.map(({ id }) => id))
     searched += page.searched
     cursor = page.cursor
@@ -78,7 +78,7 @@ describe.each(STORES)('a search in %s', (name) => {
         ...(await skep.enqueueMany(once, [1])),
       ]
       ids[version] = handles.map(({ id }) => id)
-      await expect.poll(() => skep.count('state:ready,running').then(({ count }) => count)).toBe(0)
+      await expect.poll(() => skep.jobs.count('state:ready,running').then(({ count }) => count)).toBe(0)
       await worker.stop()
     }
 
@@ -89,7 +89,7 @@ describe.each(STORES)('a search in %s', (name) => {
       expect(await found(`version:${version}`)).toEqual([dead, buried, delayed].toSorted())
       expect(await found(`version:${version} state:dead`)).toEqual([dead, buried].toSorted())
       expect(await found(`-version:${version} state:done`)).toContain(done)
-      expect((await skep.get(dead))?.failure?.version).toBe(version)
+      expect((await skep.jobs.get(dead))?.failure?.version).toBe(version)
     }
     expect((await pagesOf(skep, { query: 'version:2.*' })).ids).toHaveLength(6)
     expect((await pagesOf(skep, { query: 'version:~RC' })).ids).toHaveLength(3)
@@ -100,7 +100,7 @@ describe.each(STORES)('a search in %s', (name) => {
     const a = await skep.enqueue(mail, { to: 'a', n: 1 }, { lane: 'acme' })
     const b = await skep.enqueue(bounce, { to: 'b', n: 2 }, { delay: '1h', headers: { tenant: 'x' } })
     const c = await skep.enqueue(report, { to: 'c', n: 3 }, { priority: 9 })
-    await skep.cancel(c.id, { reason: 'No time for "this"' })
+    await skep.jobs.cancel(c.id, { reason: 'No time for "this"' })
     const ids = async (query: string): Promise<string[]> => (await pagesOf(skep, { query })).ids.toSorted()
     const of = (...jobs: { readonly id: string }[]): string[] => jobs.map(({ id }) => id).toSorted()
 
@@ -132,7 +132,7 @@ describe.each(STORES)('a search in %s', (name) => {
         { ...(lane !== null && { lane }), ...(n % 5 > 2 && { delay: 60_000 * n }), priority: n % 7 },
       )
       ids.push(id)
-      if (n % 5 === 0) await skep.cancel(id)
+      if (n % 5 === 0) await skep.jobs.cancel(id)
     }
     const { jobs } = await store.get({ space: skep.space, ids })
     const [first, last] = [jobs[16] as Job, jobs[40] as Job]
@@ -159,7 +159,7 @@ describe.each(STORES)('a search in %s', (name) => {
       const found = await pagesOf(skep, { query, limit: 11 })
       expect(found.ids.toSorted(), query).toEqual(expected.toSorted())
       // A count that took too long, on a machine with much to do, says so.
-      const { count, isExact } = await skep.count(query)
+      const { count, isExact } = await skep.jobs.count(query)
       expect(isExact ? count : Math.max(count, expected.length), query).toBe(expected.length)
     }
   })
@@ -171,9 +171,12 @@ describe.each(STORES)('a search in %s', (name) => {
       items(5_001, () => 'x'),
     )
 
-    expect(await skep.count('state:ready since:1h')).toEqual({ count: 5_000, isExact: false })
-    expect(await skep.count('state:ready since:1h', { cap: 100 })).toEqual({ count: 100, isExact: false })
-    expect(await skep.count('state:ready since:+1h')).toEqual({ count: 0, isExact: false })
+    expect(await skep.jobs.count('state:ready since:1h')).toEqual({ count: 5_000, isExact: false })
+    expect(await skep.jobs.count('state:ready since:1h', { cap: 100 })).toEqual({
+      count: 100,
+      isExact: false,
+    })
+    expect(await skep.jobs.count('state:ready since:+1h')).toEqual({ count: 0, isExact: false })
   })
 
   it('has the finished jobs of several queues newest first, page by page', async () => {
@@ -182,10 +185,10 @@ describe.each(STORES)('a search in %s', (name) => {
     for (let n = 0; n < 24; n++) {
       const { id } = await skep.enqueue([mail, bounce, report][n % 3] ?? mail, { to: String(n), n })
       jobs.push(id)
-      await skep.cancel(id)
+      await skep.jobs.cancel(id)
     }
     const finished = new Map<string, number>()
-    for (const id of jobs) finished.set(id, (await skep.get(id))?.finishedAt?.getTime() ?? 0)
+    for (const id of jobs) finished.set(id, (await skep.jobs.get(id))?.finishedAt?.getTime() ?? 0)
 
     for (const limit of [1, 4, 7, 50]) {
       const { ids } = await pagesOf(skep, { query: 'state:cancelled', limit })
@@ -211,7 +214,7 @@ describe.each(STORES)('a search in %s', (name) => {
     const done: string[] = []
     for (const line of [mail, report, mail]) {
       const { id } = await skep.enqueue(line, { to: 'a', n: 9 }, { delay: '1h' })
-      await skep.cancel(id)
+      await skep.jobs.cancel(id)
       done.unshift(id)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
@@ -236,14 +239,14 @@ describe.each(STORES)('a search in %s', (name) => {
         items(20, () => 'x'),
       )),
     ]
-    await skep.cancel(jobs.map(({ id }) => id))
-    const first = await skep.list({ query: 'state:cancelled payload.to:x', limit: 15 })
+    await skep.jobs.cancel(jobs.map(({ id }) => id))
+    const first = await skep.jobs.list({ query: 'state:cancelled payload.to:x', limit: 15 })
     // Those that were shown are worked on, as people do.
-    await skep.remove(first.jobs.map(({ id }) => id))
+    await skep.jobs.remove(first.jobs.map(({ id }) => id))
 
     const ids = first.jobs.map(({ id }) => id)
     for (let cursor = first.cursor; cursor !== null; ) {
-      const page = await skep.list({ query: 'state:cancelled payload.to:x', limit: 15, cursor })
+      const page = await skep.jobs.list({ query: 'state:cancelled payload.to:x', limit: 15, cursor })
       ids.push(...page.jobs.map(({ id }) => id))
       cursor = page.cursor
     }
@@ -262,11 +265,11 @@ describe.each(STORES)('a search in %s', (name) => {
       items(20, () => 'ada'),
     )
 
-    expect(await skep.count('state:ready queue:mail.*')).toEqual({ count: 300, isExact: true })
-    expect(await skep.count('')).toEqual({ count: 320, isExact: true })
-    expect(await skep.count('payload.to:ada')).toEqual({ count: 170, isExact: true })
-    expect(await skep.count('payload.to:ada', { cap: 100 })).toEqual({ count: 100, isExact: false })
-    expect(await skep.count('queue:none')).toEqual({ count: 0, isExact: true })
+    expect(await skep.jobs.count('state:ready queue:mail.*')).toEqual({ count: 300, isExact: true })
+    expect(await skep.jobs.count('')).toEqual({ count: 320, isExact: true })
+    expect(await skep.jobs.count('payload.to:ada')).toEqual({ count: 170, isExact: true })
+    expect(await skep.jobs.count('payload.to:ada', { cap: 100 })).toEqual({ count: 100, isExact: false })
+    expect(await skep.jobs.count('queue:none')).toEqual({ count: 0, isExact: true })
   })
 })
 
@@ -279,11 +282,11 @@ describe('a search', () => {
     )
     let looked = 0
 
-    const first = await scene.skep.list({ query: 'payload.to:ada' })
+    const first = await scene.skep.jobs.list({ query: 'payload.to:ada' })
     expect(first.jobs).toEqual([])
     expect(first.searched).toBe(5_000)
     for (let { cursor } = first; cursor !== null; looked++) {
-      const page = await scene.skep.list({ query: 'payload.to:ada', cursor })
+      const page = await scene.skep.jobs.list({ query: 'payload.to:ada', cursor })
       if (page.cursor === null) expect(page.jobs).toHaveLength(1)
       cursor = page.cursor
     }
@@ -306,7 +309,7 @@ describe('a search', () => {
       items(1_000, () => 'bob'),
     )
 
-    const page = await scene.through(scene.skep.list({ query: 'payload.to:ada', limit: 50 }))
+    const page = await scene.through(scene.skep.jobs.list({ query: 'payload.to:ada', limit: 50 }))
 
     expect(page.jobs).toEqual([])
     expect(page.searched).toBeLessThan(1_000)
@@ -326,7 +329,7 @@ describe('a search', () => {
     })
     for (let n = 0; n < 20; n++) await scene.skep.enqueue(queue(`q${n}`), n)
 
-    await scene.skep.list({ query: 'needle' })
+    await scene.skep.jobs.list({ query: 'needle' })
 
     expect(lists).toBe(20)
   })
@@ -335,7 +338,7 @@ describe('a search', () => {
     const scene = openScene()
     const ids: string[] = []
     for (let n = 0; n < 60; n++) ids.push((await scene.skep.enqueue(queue(`q${n}`), n)).id)
-    await scene.skep.cancel(ids)
+    await scene.skep.jobs.cancel(ids)
 
     const found = await pagesOf(scene.skep, { query: 'state:cancelled', limit: 7 })
 
@@ -346,9 +349,9 @@ describe('a search', () => {
     const scene = openScene()
     const a = await scene.skep.enqueue(mail, { to: 'a', n: 1 })
     const b = await scene.skep.enqueue(report, { to: 'a', n: 2 })
-    await scene.skep.cancel(b.id)
+    await scene.skep.jobs.cancel(b.id)
     const ids = async (options: ListOptions): Promise<string[]> =>
-      (await scene.skep.list(options)).jobs.map(({ id }) => id)
+      (await scene.skep.jobs.list(options)).jobs.map(({ id }) => id)
 
     expect(await ids({ query: 'payload.to:a', queue: 'report' })).toEqual([b.id])
     expect(await ids({ query: 'payload.to:a', state: 'ready' })).toEqual([a.id])
@@ -362,20 +365,22 @@ describe('a search', () => {
     const worker = scene.skep.worker([mail.handle(() => {})])
     const { id } = await scene.skep.enqueue(mail, { to: 'a', n: 1 })
     await scene.until(async () => (await scene.state(id)) === 'done')
-    const [present] = await scene.skep.workers()
+    const [present] = await scene.skep.workers.list()
 
     for (const word of [worker.id, present?.host]) {
-      expect((await scene.skep.list({ query: `worker:${word}` })).jobs.map((job) => job.id)).toEqual([id])
+      expect((await scene.skep.jobs.list({ query: `worker:${word}` })).jobs.map((job) => job.id)).toEqual([
+        id,
+      ])
     }
-    expect((await scene.skep.list({ query: 'worker:elsewhere' })).jobs).toEqual([])
+    expect((await scene.skep.jobs.list({ query: 'worker:elsewhere' })).jobs).toEqual([])
   })
 
   it('refuses a query that makes no sense, a cursor that is none, and a cap that is none', async () => {
     const { skep } = openScene()
 
-    expect(await codeOf(skep.list({ query: 'state:deed' }))).toBe('QUERY_INVALID')
-    expect(await codeOf(skep.count('nope:1'))).toBe('QUERY_INVALID')
-    expect(await codeOf(skep.list({ cursor: 'WzEsMiwzXQ' }))).toBe('OPTION_INVALID')
-    expect(await codeOf(skep.count('', { cap: 0 }))).toBe('OPTION_INVALID')
+    expect(await codeOf(skep.jobs.list({ query: 'state:deed' }))).toBe('QUERY_INVALID')
+    expect(await codeOf(skep.jobs.count('nope:1'))).toBe('QUERY_INVALID')
+    expect(await codeOf(skep.jobs.list({ cursor: 'WzEsMiwzXQ' }))).toBe('OPTION_INVALID')
+    expect(await codeOf(skep.jobs.count('', { cap: 0 }))).toBe('OPTION_INVALID')
   })
 })

@@ -74,7 +74,7 @@ describe('a queue typed by hand', () => {
     expectTypeOf(skep.enqueueMany(byHand, [])).resolves.toEqualTypeOf<JobHandle<{ id: string }>[]>()
     expectTypeOf<JobHandle<{ id: string }>['result']>().returns.resolves.toEqualTypeOf<{ id: string }>()
     const id = '01a31c50-0000-7000-8000-000000000001'
-    expectTypeOf(skep.job<number>(id).result).returns.resolves.toEqualTypeOf<number>()
+    expectTypeOf(skep.jobs.handle<number>(id).result).returns.resolves.toEqualTypeOf<number>()
   })
 
   it('makes its unique key from its payload', () => {
@@ -178,14 +178,14 @@ describe('the rest of the public types', () => {
 
 describe('prioritize', () => {
   it('wants the queue as it was declared, or the mode', () => {
-    compiled(() => skep.prioritize(byHand, 1))
-    compiled(() => skep.prioritize({ queue: byZod, text: 'x' }, 1))
-    compiled(() => skep.prioritize('id', 1, { priorityMode: 'strict' }))
-    compiled(() => skep.prioritize({ queue: 'by-hand' }, 1, { priorityMode: 'head-start' }))
+    compiled(() => skep.jobs.prioritize(byHand, 1))
+    compiled(() => skep.jobs.prioritize({ queue: byZod, text: 'x' }, 1))
+    compiled(() => skep.jobs.prioritize('id', 1, { priorityMode: 'strict' }))
+    compiled(() => skep.jobs.prioritize({ queue: 'by-hand' }, 1, { priorityMode: 'head-start' }))
     // @ts-expect-error an id does not tell the mode
-    compiled(() => skep.prioritize('id', 1))
+    compiled(() => skep.jobs.prioritize('id', 1))
     // @ts-expect-error nor does a name
-    compiled(() => skep.prioritize({ queue: 'by-hand' }, 1))
+    compiled(() => skep.jobs.prioritize({ queue: 'by-hand' }, 1))
   })
 })
 

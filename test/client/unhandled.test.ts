@@ -19,7 +19,7 @@ describe.each(STORES)('jobs of a queue that no live worker handles, in %s', (nam
     for (let n = 0; n < 6; n++) jobs.push(await skep.enqueue(orphan, n))
     const first = jobs[0]!
     const result = first.result({ timeout: HOUR })
-    const view = async (): Promise<unknown> => (await skep.counts(['orphan']))[0]
+    const view = async (): Promise<unknown> => (await skep.queues.list(['orphan']))[0]
 
     expect(await view()).toMatchObject({ ready: 6, unhandled: 6, hold: null })
     expect((await first.explain()).causes).toMatchObject([{ cause: 'no-worker', gone: [] }])
@@ -31,8 +31,8 @@ describe.each(STORES)('jobs of a queue that no live worker handles, in %s', (nam
     )
     expect(await skep.metrics.prometheus()).toMatch(/skep_jobs_unhandled\{[^}]*queue="orphan"[^}]*\} 6\n/)
 
-    await skep.pause('orphan')
-    await skep.cancel(jobs[3]!.id)
+    await skep.queues.pause('orphan')
+    await skep.jobs.cancel(jobs[3]!.id)
     expect(await view()).toMatchObject({ ready: 5, cancelled: 1, unhandled: 5, hold: 'pause' })
 
     const ran: number[] = []
@@ -46,7 +46,7 @@ describe.each(STORES)('jobs of a queue that no live worker handles, in %s', (nam
     await expect.poll(view, { timeout: 20_000 }).toMatchObject({ ready: 5, unhandled: 0, hold: 'pause' })
     expect(ran).toEqual([])
 
-    await skep.resume('orphan')
+    await skep.queues.resume('orphan')
     await expect.poll(() => ran, { timeout: 20_000 }).toEqual([0, 1, 2, 4, 5])
     expect(await result).toBe(0)
   })
@@ -60,6 +60,6 @@ describe.each(STORES)('jobs of a queue that no live worker handles, in %s', (nam
 
     await skep.enqueue(orphan, 2)
 
-    expect((await skep.counts(['orphan']))[0]).toMatchObject({ ready: 1, unhandled: 1 })
+    expect((await skep.queues.list(['orphan']))[0]).toMatchObject({ ready: 1, unhandled: 1 })
   })
 })

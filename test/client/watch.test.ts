@@ -46,7 +46,7 @@ describe('watching a job', () => {
     job.progress(1, 'first')
     await scene.advance(300)
 
-    const { seen, over } = follow(scene.skep.watch(job.id))
+    const { seen, over } = follow(scene.skep.jobs.watch(job.id))
     await scene.until(() => seen.length === 3)
     job.log('b')
     job.progress(2)
@@ -67,7 +67,7 @@ describe('watching a job', () => {
     const before = noted()
 
     const stop = new AbortController()
-    const { seen } = follow(scene.skep.watch(job.id, { signal: stop.signal }))
+    const { seen } = follow(scene.skep.jobs.watch(job.id, { signal: stop.signal }))
     await scene.advance(300)
     job.log('watched')
     // Much less than it would take without a hint.
@@ -87,7 +87,7 @@ describe('watching a job', () => {
   it('finds by itself what no hint told', async () => {
     const scene = openScene()
     const { job, end } = await running(scene)
-    const { seen, over } = follow(scene.skep.watch(job.id))
+    const { seen, over } = follow(scene.skep.jobs.watch(job.id))
     await scene.until(() => seen.length === 1)
     scene.notifier.blackHole = true
 
@@ -105,7 +105,7 @@ describe('watching a job', () => {
     const scene = openScene()
     const { job, end } = await running(scene)
     const other = scene.client()
-    const { seen, over } = follow(other.job(job.id).watch())
+    const { seen, over } = follow(other.jobs.handle(job.id).watch())
     await scene.advance(300)
 
     job.log('hello')
@@ -169,9 +169,9 @@ describe('watching a job', () => {
     const { job, end } = await running(scene)
     for (const text of ['a', 'b', 'c']) job.log(text)
     await scene.advance(300)
-    const { cursor } = await scene.skep.logs(job.id, { limit: 2 })
+    const { cursor } = await scene.skep.jobs.logs(job.id, { limit: 2 })
 
-    const { seen, over } = follow(scene.skep.watch(job.id, { after: cursor }))
+    const { seen, over } = follow(scene.skep.jobs.watch(job.id, { after: cursor }))
     end(1)
     await scene.through(over)
 
@@ -189,8 +189,8 @@ describe('watching a job', () => {
     await scene.through(over)
 
     expect(seen[0]).toBe('ready')
-    expect(await scene.through(codeOf(follow(scene.skep.watch(UNKNOWN)).over))).toBe('JOB_NOT_FOUND')
-    expect(() => scene.skep.watch('x')).toThrow(/id/)
+    expect(await scene.through(codeOf(follow(scene.skep.jobs.watch(UNKNOWN)).over))).toBe('JOB_NOT_FOUND')
+    expect(() => scene.skep.jobs.watch('x')).toThrow(/id/)
   })
 
   it('ends with the reason of its signal, by a break, and with the Skep, and leaves nothing behind', async () => {
@@ -217,7 +217,7 @@ describe('watching a job', () => {
   it('waits on while the store does not answer', async () => {
     const scene = openScene()
     const { job, end } = await running(scene)
-    const { seen, over } = follow(scene.skep.watch(job.id))
+    const { seen, over } = follow(scene.skep.jobs.watch(job.id))
     await scene.until(() => seen.length === 1)
     scene.faults.break('before', ['get', 'notes'])
     job.log('hidden')
@@ -240,7 +240,7 @@ describe('watching a job', () => {
     const scene = openScene()
     const { job } = await running(scene)
     const stop = new AbortController()
-    const { seen } = follow(scene.skep.watch(job.id, { signal: stop.signal }))
+    const { seen } = follow(scene.skep.jobs.watch(job.id, { signal: stop.signal }))
     await scene.until(() => seen.length === 1)
     const before = scene.faults.count('notes')
 
@@ -263,16 +263,16 @@ describe('logs', () => {
     for (let n = 1; n <= 5; n++) job.log(`${n}`)
     await scene.advance(300)
 
-    const first = await scene.skep.logs(job.id, { limit: 3 })
-    const second = await scene.skep.logs(job.id, { limit: 3, after: first.cursor })
-    const third = await scene.skep.logs(job.id, { after: second.cursor })
+    const first = await scene.skep.jobs.logs(job.id, { limit: 3 })
+    const second = await scene.skep.jobs.logs(job.id, { limit: 3, after: first.cursor })
+    const third = await scene.skep.jobs.logs(job.id, { after: second.cursor })
 
     expect(first).toMatchObject({ more: true, cursor: 3 })
     expect(second.lines.map(({ message }) => message)).toEqual(['4', '5'])
     expect(second).toMatchObject({ more: false, cursor: 5 })
     expect(third).toMatchObject({ lines: [], cursor: 5, more: false })
-    expect(await codeOf(scene.skep.logs(job.id, { limit: 0 }))).toBe('OPTION_INVALID')
-    expect(await codeOf(scene.skep.logs(job.id, { after: -1 }))).toBe('OPTION_INVALID')
+    expect(await codeOf(scene.skep.jobs.logs(job.id, { limit: 0 }))).toBe('OPTION_INVALID')
+    expect(await codeOf(scene.skep.jobs.logs(job.id, { after: -1 }))).toBe('OPTION_INVALID')
   })
 
   it('of a job without any are empty, and progress is shown for one job alone', async () => {
@@ -284,7 +284,9 @@ describe('logs', () => {
 
     expect(await waiting.logs()).toEqual({ progress: null, lines: [], cursor: 0, more: false, dropped: 0 })
     expect((await waiting.get())?.progress).toBeNull()
-    expect((await scene.skep.get(job.id))?.progress).toMatchObject({ value: 5 })
-    expect((await scene.skep.list({ queue: 'mail' })).jobs.some((view) => 'progress' in view)).toBe(false)
+    expect((await scene.skep.jobs.get(job.id))?.progress).toMatchObject({ value: 5 })
+    expect((await scene.skep.jobs.list({ queue: 'mail' })).jobs.some((view) => 'progress' in view)).toBe(
+      false,
+    )
   })
 })

@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, queue, type Skep, silentLogger } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
 import { parseVitals } from '../../src/runtime/process-stats.ts'
-import { ORDER_KIND, OrderKeeper, recallId } from '../../src/worker/commands.ts'
-import { codeOf, gate, openScene } from '../worker/support/scene.ts'
+import { COMMAND_KIND, CommandReader, recallId } from '../../src/worker/commands.ts'
+import { gate, openScene } from '../worker/support/scene.ts'
 
 const mail = queue<number, number>('mail')
 const NOBODY = '01890a5d-ac96-774b-bcce-b302099a8057'
@@ -14,7 +14,7 @@ describe('the list of workers', () => {
     const worker = scene.skep.worker([mail.handle(() => 1)])
     await scene.through(worker.ready)
 
-    const [view] = await scene.skep.workers()
+    const [view] = await scene.skep.workers.list()
 
     expect(view).toMatchObject({
       id: worker.id,
@@ -22,7 +22,7 @@ describe('the list of workers', () => {
       version: '1.2.3',
       node: process.version,
       order: null,
-      quiet: false,
+      paused: false,
       // A virtual clock has no event loop to be late.
       lagMs: null,
     })
@@ -34,7 +34,7 @@ describe('the list of workers', () => {
     const worker = scene.skep.worker([mail.handle(() => 1)], { version: '9' })
     await scene.through(worker.ready)
 
-    expect((await scene.skep.workers())[0]?.version).toBe('9')
+    expect((await scene.skep.workers.list())[0]?.version).toBe('9')
   })
 
   it('shows how late the event loop of a real process is', async () => {
@@ -44,18 +44,18 @@ describe('the list of workers', () => {
     await worker.ready
 
     await expect
-      .poll(async () => (await skep.workers())[0]?.lagMs ?? null, { timeout: 20_000 })
+      .poll(async () => (await skep.workers.list())[0]?.lagMs ?? null, { timeout: 20_000 })
       .not.toBeNull()
   })
 
   it('takes nothing that a worker tells at its word', () => {
-    for (const text of ['', 'null', '7', '{"lagMs":"x","memoryBytes":-1,"version":5,"quiet":1}']) {
+    for (const text of ['', 'null', '7', '{"lagMs":"x","memoryBytes":-1,"version":5,"paused":1}']) {
       expect(parseVitals(text)).toEqual({
         version: null,
         node: '',
         memoryBytes: 0,
         lagMs: null,
-        quiet: false,
+        paused: false,
         prefetched: 0,
         isRelay: false,
       })
@@ -63,43 +63,43 @@ describe('the list of workers', () => {
   })
 })
 
-describe('an order to a worker', () => {
-  it('to be quiet lets it take no more, and go on with what runs', async () => {
+describe('a command to a worker', () => {
+  it('that pauses it lets it claim no more and finish what runs', async () => {
     const scene = openScene()
     const work = gate<number>()
     const worker = scene.skep.worker([mail.handle(() => work.promise)], { concurrency: 1 })
     const first = await scene.skep.enqueue(mail, 1)
     await scene.until(() => worker.health().running === 1)
 
-    const told = await scene.skep.order(worker.id, 'quiet', { by: 'ann' })
-    await scene.until(async () => (await scene.skep.workers())[0]?.quiet === true, 1_000)
+    const told = await scene.skep.workers.pause(worker.id, { by: 'ann' })
+    await scene.until(async () => (await scene.skep.workers.list())[0]?.paused === true, 1_000)
     const second = await scene.skep.enqueue(mail, 2)
     work.open(7)
     expect(await scene.through(first.result())).toBe(7)
     await scene.advance(60_000)
 
-    expect(told).toMatchObject({ id: worker.id, order: 'quiet', quiet: false })
-    expect(worker.health()).toMatchObject({ quiet: true, status: 'running' })
+    expect(told).toMatchObject({ id: worker.id, command: 'pause', paused: false })
+    expect(worker.health()).toMatchObject({ paused: true, status: 'running' })
     expect(await scene.state(second.id)).toBe('ready')
     // What was done is not shown as if it were not.
-    expect((await scene.skep.workers())[0]?.order).toBeNull()
-    expect(scene.logged('info', /"quiet" by ann/)).toBe(true)
+    expect((await scene.skep.workers.list())[0]?.command).toBeNull()
+    expect(scene.logged('info', /"pause" from ann/)).toBe(true)
   })
 
   it('is taken back by "none"', async () => {
     const scene = openScene()
     const worker = scene.skep.worker([mail.handle(({ payload }) => payload)])
     await scene.through(worker.ready)
-    await scene.skep.order(worker.id, 'quiet')
-    await scene.until(() => worker.health().quiet)
+    await scene.skep.workers.pause(worker.id)
+    await scene.until(() => worker.health().paused)
     const job = await scene.skep.enqueue(mail, 5)
     await scene.advance(30_000)
     expect(await scene.state(job.id)).toBe('ready')
 
-    await scene.skep.order(worker.id, 'none')
+    await scene.skep.workers.resume(worker.id)
 
     expect(await scene.through(job.result(), 5_000)).toBe(5)
-    expect((await scene.skep.workers())[0]).toMatchObject({ quiet: false, order: null })
+    expect((await scene.skep.workers.list())[0]).toMatchObject({ paused: false, order: null })
   })
 
   it('gives back what it had claimed and not begun', async () => {
@@ -109,8 +109,8 @@ describe('an order to a worker', () => {
     await scene.skep.enqueueMany(mail, [1, 2, 3])
     await scene.until(() => worker.health().running === 1)
 
-    await scene.skep.order(worker.id, 'quiet')
-    await scene.until(() => worker.health().quiet)
+    await scene.skep.workers.pause(worker.id)
+    await scene.until(() => worker.health().paused)
     await scene.advance(100)
 
     expect(await scene.counts('mail')).toEqual({ running: 1, ready: 2 })
@@ -128,7 +128,7 @@ describe('an order to a worker', () => {
       over = true
     })
 
-    await scene.skep.order(worker.id, 'stop')
+    await scene.skep.workers.stop(worker.id)
     await scene.until(() => worker.health().status === 'stopping')
     expect(over).toBe(false)
     work.open(3)
@@ -136,7 +136,7 @@ describe('an order to a worker', () => {
 
     expect(await job.result()).toBe(3)
     expect(worker.health().status).toBe('stopped')
-    expect(await scene.skep.workers()).toEqual([])
+    expect(await scene.skep.workers.list()).toEqual([])
   })
 
   it('reaches it without a hint too, with its next heartbeat', async () => {
@@ -145,10 +145,10 @@ describe('an order to a worker', () => {
     await scene.through(worker.ready)
     scene.notifier.broken = true
 
-    await scene.skep.order(worker.id, 'quiet')
-    expect((await scene.skep.workers())[0]).toMatchObject({ order: 'quiet', quiet: false })
+    await scene.skep.workers.pause(worker.id)
+    expect((await scene.skep.workers.list())[0]).toMatchObject({ command: 'pause', paused: false })
 
-    await scene.until(() => worker.health().quiet, 15_000)
+    await scene.until(() => worker.health().paused, 15_000)
   })
 
   it('reaches the worker that was meant, and no other', async () => {
@@ -159,52 +159,52 @@ describe('an order to a worker', () => {
     ]
     await scene.through(Promise.all([one.ready, other.ready]))
 
-    await scene.skep.order(one.id, 'quiet')
-    await scene.until(() => one.health().quiet)
+    await scene.skep.workers.pause(one.id)
+    await scene.until(() => one.health().paused)
     const job = await scene.skep.enqueue(mail, 1)
 
     expect(await scene.through(job.result())).toBe(2)
-    expect(other.health().quiet).toBe(false)
+    expect(other.health().paused).toBe(false)
   })
 
   it('that comes while another is carried out is carried out after it', async () => {
     const scene = openScene()
-    const give = (order: string): Promise<unknown> =>
+    const give = (command: string): Promise<unknown> =>
       scene.truth.putRecords({
         scope: 'default',
-        kind: ORDER_KIND,
-        records: [{ id: NOBODY, body: JSON.stringify({ order }), revision: order, expiresAt: null }],
+        kind: COMMAND_KIND,
+        records: [{ id: NOBODY, body: JSON.stringify({ command }), revision: command, expiresAt: null }],
       })
     const done: string[] = []
-    const keeper = new OrderKeeper({
+    const keeper = new CommandReader({
       store: scene.truth,
       runtime: scene.runtime,
       logger: silentLogger,
       space: 'default',
       workerId: NOBODY,
-      obey: async ({ order }) => {
-        done.push(order)
-        if (order === 'quiet') await give('none')
+      obey: async ({ command }) => {
+        done.push(command)
+        if (command === 'pause') await give('resume')
       },
       recall: () => {},
     })
-    await give('quiet')
+    await give('pause')
 
     await keeper.look()
     await keeper.look()
 
-    expect(done).toEqual(['quiet', 'none'])
+    expect(done).toEqual(['pause', 'resume'])
   })
 
   it('to recall jobs is taken off the list when it has been carried out, and not before', async () => {
     const scene = openScene()
-    const place = { scope: 'default', kind: ORDER_KIND }
+    const place = { scope: 'default', kind: COMMAND_KIND }
     const ids = [recallId(NOBODY, 'one'), recallId(NOBODY, 'two')]
     const target = { space: 'default', queue: 'mail', lane: null }
     const records = ids.map((id) => ({ id, body: JSON.stringify(target), revision: '1', expiresAt: null }))
     await scene.truth.putRecords({ ...place, records })
     const seen: unknown[] = []
-    const keeper = new OrderKeeper({
+    const keeper = new CommandReader({
       store: {
         ...scene.truth,
         removeRecords: (call) => {
@@ -231,7 +231,7 @@ describe('an order to a worker', () => {
     const worker = scene.skep.worker([mail.handle(({ payload }) => payload)])
     await scene.through(worker.ready)
     scene.faults.choose((_, argument) =>
-      (argument as { kind?: unknown }).kind === ORDER_KIND ? 'foreign' : null,
+      (argument as { kind?: unknown }).kind === COMMAND_KIND ? 'foreign' : null,
     )
 
     await scene.advance(60_000)
@@ -241,11 +241,10 @@ describe('an order to a worker', () => {
     expect(worker.health().status).toBe('running')
   })
 
-  it('is refused if it is none, and answered with null if there is no such worker', async () => {
+  it('is answered with null if there is no such worker', async () => {
     const scene = openScene()
 
-    expect(await codeOf(scene.skep.order(NOBODY, 'dance' as never))).toBe('OPTION_INVALID')
-    expect(await scene.skep.order(NOBODY, 'quiet')).toBeNull()
+    expect(await scene.skep.workers.pause(NOBODY)).toBeNull()
   })
 })
 

@@ -34,7 +34,7 @@ async function find(skep: Skep, prefix: string, limit: number): Promise<string[]
   const found: string[] = []
   let cursor: string | null = null
   do {
-    const page = await skep.lanes(laned, { prefix, limit, ...(cursor === null ? {} : { cursor }) })
+    const page = await skep.queues.lanes(laned, { prefix, limit, ...(cursor === null ? {} : { cursor }) })
     expect(page.lanes.length).toBeLessThanOrEqual(limit)
     found.push(...page.lanes.map(({ lane }) => lane))
     cursor = page.cursor
@@ -66,7 +66,7 @@ describe.each(Object.keys(STORES))('lanes in %s', (name) => {
     const skep = createSkep({ store: (STORES[name] as () => Store)() })
     const job = await skep.enqueue(laned, { tenant: 'once' })
     expect(await find(skep, 'once', 10)).toEqual(['once'])
-    await skep.cancel(job.id)
+    await skep.jobs.cancel(job.id)
     expect(await find(skep, 'once', 10)).toEqual([])
     await skep.close()
   })
@@ -74,6 +74,6 @@ describe.each(Object.keys(STORES))('lanes in %s', (name) => {
 
 it('refuses a beginning that no key can have', async () => {
   const skep = createSkep({ store: memoryStore() })
-  await expect(skep.lanes(laned, { prefix: 'a\u0000' })).rejects.toMatchObject({ code: 'KEY_INVALID' })
+  await expect(skep.queues.lanes(laned, { prefix: 'a\u0000' })).rejects.toMatchObject({ code: 'KEY_INVALID' })
   await skep.close()
 })

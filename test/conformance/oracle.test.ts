@@ -130,12 +130,12 @@ const FAULTS: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
       }
     },
   }),
-  'redrives into the same generation': (store) => {
+  'retries into the same generation': (store) => {
     const raised = new Set<string>()
     return {
       change: async (call) => {
         const reply = await store.change(call)
-        if (call.action === 'redrive')
+        if (call.action === 'retry')
           for (const { id, status } of reply.results) if (status === 'ok') raised.add(id)
         return reply
       },
@@ -236,7 +236,7 @@ describe('the oracle', () => {
     ['starts a job a millisecond early', /I-9|I-24/],
     ['prunes what has not expired', /I-1/],
     ['counts a job that is not there', /I-25/],
-    ['redrives into the same generation', /I-7/],
+    ['retries into the same generation', /I-7/],
     ['forgets that a group has fired', /I-16/],
     ['counts a member that has not ended', /I-16/],
   ])('sees without a model that a store %s', async (name, invariant) => {

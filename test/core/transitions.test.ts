@@ -17,7 +17,7 @@ import {
   listKey,
   POSSIBLE,
   promote,
-  redrive,
+  retry,
   settle,
   timeOf,
 } from '../../src/core/jobs/transitions.ts'
@@ -68,7 +68,7 @@ const move = fc.record({
   passMs: fc.nat(1e6),
   verdict,
   incoming: newJob,
-  action: fc.constantFrom<ChangeAction>('cancel', 'bury', 'redrive', 'promote'),
+  action: fc.constantFrom<ChangeAction>('cancel', 'bury', 'retry', 'promote'),
   pick: fc.nat(3),
 })
 
@@ -104,7 +104,7 @@ function step(
     return settle(job, said, now)
   }
   if (pick === 0 && isPossible(action, job.state)) {
-    if (action === 'redrive') return redrive(job, now)
+    if (action === 'retry') return retry(job, now)
     if (action === 'promote') return { ...promote(job), dueAt: now }
     const to = action === 'cancel' ? 'cancelled' : 'dead'
     return finish(job, to, null, 1_000, now)
@@ -180,7 +180,7 @@ describe('every move', () => {
 
         claim(job, lease, lived.now)
         settle(job, said, lived.now)
-        redrive(job, lived.now)
+        retry(job, lived.now)
         promote(job)
         extend(job, 1, lived.now)
       }),
@@ -230,7 +230,7 @@ describe('the holder of a lease', () => {
     const done = settle(held, say('done'), NOW) as Job
     const retried = settle(held, say('ready'), NOW) as Job
 
-    expect([undefined, held, done, retried, redrive(done, NOW)].map((job) => holder(job, 't'))).toEqual([
+    expect([undefined, held, done, retried, retry(done, NOW)].map((job) => holder(job, 't'))).toEqual([
       'gone',
       'holds',
       'settled',
@@ -340,7 +340,7 @@ describe('what people may do', () => {
     expect(POSSIBLE).toEqual({
       cancel: ['delayed', 'ready', 'running'],
       bury: ['delayed', 'ready'],
-      redrive: ['done', 'failed', 'dead', 'cancelled'],
+      retry: ['done', 'failed', 'dead', 'cancelled'],
       promote: ['delayed'],
       remove: ['delayed', 'ready', 'done', 'failed', 'dead', 'cancelled'],
       prioritize: ['delayed', 'ready'],
@@ -349,7 +349,7 @@ describe('what people may do', () => {
   })
 
   it('never ends a running job: only its holder and its rescuer do', () => {
-    const ending = (['bury', 'redrive', 'promote', 'remove', 'prioritize'] as const).filter((action) =>
+    const ending = (['bury', 'retry', 'promote', 'remove', 'prioritize'] as const).filter((action) =>
       isPossible(action, 'running'),
     )
 

@@ -177,7 +177,7 @@ async function judge(
 async function drained(skep: Skep): Promise<string[]> {
   for (let waited = 0; ; waited += 50) {
     const { runs } = await skep.runs.list({ status: 'running', limit: 100 })
-    const counts = await skep.counts()
+    const counts = await skep.queues.list()
     const busy = counts.filter(({ ready, delayed, running }) => ready + delayed + running > 0)
     if (runs.length === 0 && busy.length === 0) return []
     if (waited > DRAIN_MS)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createSkep, type Store, silentLogger } from '../../src/index.ts'
 import type { FlowProgramConfig, Point } from './flow-points.ts'
 import { markedHandlers, markSink, SHAPES, type Task } from './flow-workload.ts'
-import { onStop, openStore, tellParent } from './program.ts'
+import { ignoreClosed, onStop, openStore, tellParent } from './program.ts'
 
 const config = JSON.parse(process.argv[2] as string) as FlowProgramConfig
 const mark = markSink(join(config.marks, `${config.proc}.jsonl`))
@@ -25,7 +25,7 @@ onStop(async () => {
   await worker.stop()
   await skep.close()
 })
-await worker.ready
+await worker.ready.catch(ignoreClosed)
 tellParent({ ready: true })
 
 /** The store, until this process has come to its point. */

@@ -39,15 +39,15 @@ describe.each([
     await Promise.all([startedOne(victim), startedOne(survivor)])
 
     victim.kill('SIGKILL')
-    await skep.pause(endless, TIMEOUT)
+    await skep.queues.pause(endless, TIMEOUT)
     survivor.kill('SIGSTOP')
-    const frozen = skep.block(endless, { wait: true, timeout: '1s' })
+    const frozen = skep.queues.block(endless, { wait: true, timeout: '1s' })
 
     await expect(frozen).rejects.toMatchObject({
       code: 'HOLD_UNCONFIRMED',
       facts: { workers: [{ pid: survivor.pid }] },
     })
-    const answered = skep.block(endless, TIMEOUT)
+    const answered = skep.queues.block(endless, TIMEOUT)
     survivor.kill('SIGKILL')
     await answered
   }, 180_000)
@@ -91,11 +91,11 @@ describe.each<[string, () => Promise<Store>]>([
     await store.attend({ worker: killed, now })
     expect((await store.workers({})).workers).toMatchObject([{ id: 'killed', life: 'unsure' }])
 
-    const fresh = skep.pause(endless, { wait: true, timeout: '1s' })
+    const fresh = skep.queues.pause(endless, { wait: true, timeout: '1s' })
     await expect(fresh).rejects.toMatchObject({ code: 'HOLD_UNCONFIRMED' })
     await store.attend({ worker: killed, now: now - UNSEEN_MS })
 
-    expect(await skep.pause(endless, { wait: true, timeout: '1s' })).toMatchObject({
+    expect(await skep.queues.pause(endless, { wait: true, timeout: '1s' })).toMatchObject({
       holds: [{ kind: 'pause' }],
     })
   }, 60_000)

@@ -49,9 +49,9 @@ describe.each([
       const seconds = (performance.now() - killedAt) / 1_000
 
       expect(results).toEqual(jobs.map((_, n) => n))
-      const [counts] = await skep.counts([endless])
+      const [counts] = await skep.queues.list([endless])
       expect(counts).toMatchObject({ ready: 0, delayed: 0, running: 0, done: JOBS, dead: 0 })
-      const first = await skep.get((jobs[0] as (typeof jobs)[number]).id)
+      const first = await skep.jobs.get((jobs[0] as (typeof jobs)[number]).id)
       expect(first).toMatchObject({ starts: 2, lost: 1, errors: 0 })
       console.info(
         `${name}, ${count}: ${JOBS} jobs of a killed worker ran again within ${seconds.toFixed(1)} s`,

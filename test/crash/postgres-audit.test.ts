@@ -35,7 +35,7 @@ describe('The audit of the Postgres store', () => {
     await claim('t2')
     await store.extend({ leases: [{ space: 'default', id: idOf(1), token: 't2' }], leaseMs: 60_000 })
     await settle(1, 't2', { to: 'done', keepMs: 60_000, result: '7' })
-    await change('redrive', 1)
+    await change('retry', 1)
     await claim('t3')
     await settle(1, 't3', { to: 'done', keepMs: null })
 
@@ -155,7 +155,7 @@ async function settle(n: number, token: string, how: Partial<Verdict>): Promise<
   expect(results[0]?.status).toBe('ok')
 }
 
-async function change(action: 'redrive' | 'cancel' | 'remove', n: number): Promise<void> {
+async function change(action: 'retry' | 'cancel' | 'remove', n: number): Promise<void> {
   const call = { action, space: 'default', target: { ids: [idOf(n)] }, failure: null, keepMs: 60_000 }
   expect((await store.change(call)).results[0]?.status).toBe('ok')
 }

@@ -1,6 +1,6 @@
 /**
  * Enqueues jobs in a process of its own, at a steady rate, from several callers at once. Now and then it cancels,
- * redrives or promotes one of the jobs it enqueued, or waits for a result.
+ * retries or promotes one of the jobs it enqueued, or waits for a result.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type JobHandle, SkepError } from '../../src/index.ts'
@@ -73,16 +73,16 @@ async function command(): Promise<void> {
   const job = recent.length > 0 ? random.pick(recent) : null
   if (!job) return
   const what = random.next()
-  if (what < 0.4) await skep.cancel(job.id)
-  else if (what < 0.6) await redriveDead()
-  else if (what < 0.8) await skep.redrive(job.id)
-  else await skep.promote(job.id)
+  if (what < 0.4) await skep.jobs.cancel(job.id)
+  else if (what < 0.6) await retryDead()
+  else if (what < 0.8) await skep.jobs.retry(job.id)
+  else await skep.jobs.promote(job.id)
 }
 
 /** By id, so that it is known which jobs were meant even if nobody hears what became of it. */
-async function redriveDead(): Promise<void> {
-  const { jobs } = await skep.list({ queue: queues.rough.name, state: 'dead', limit: 3 })
-  if (jobs.length > 0) await skep.redrive(jobs.map(({ id }) => id))
+async function retryDead(): Promise<void> {
+  const { jobs } = await skep.jobs.list({ queue: queues.rough.name, state: 'dead', limit: 3 })
+  if (jobs.length > 0) await skep.jobs.retry(jobs.map(({ id }) => id))
 }
 
 /** Waits for a result in the background, and writes what it was told. */
@@ -128,7 +128,7 @@ const MOST_WAITING = 2_500
 
 async function watchBacklog(): Promise<void> {
   while (!isStopping) {
-    const counts = await skep.counts().catch(() => null)
+    const counts = await skep.queues.list().catch(() => null)
     if (counts) isFull = counts.reduce((sum, { ready, delayed }) => sum + ready + delayed, 0) > MOST_WAITING
     await sleep(500)
   }

@@ -97,3 +97,8 @@ export function onStop(stop: () => Promise<void>): void {
 export function tellParent(message: object): void {
   process.send?.(message, undefined, undefined, () => {})
 }
+
+/** For `worker.ready`: a stop may come before the worker has started, and then it rejects with `CLOSED`. */
+export function ignoreClosed(error: unknown): void {
+  if ((error as { readonly code?: unknown }).code !== 'CLOSED') throw error
+}

@@ -1,7 +1,7 @@
 /** A worker in a process of its own that fires schedules and runs their jobs, to be killed. */
 import { once } from 'node:events'
 import { createSkep, queue, silentLogger } from '../../src/index.ts'
-import { type Address, openStore, tellParent } from './program.ts'
+import { type Address, ignoreClosed, openStore, tellParent } from './program.ts'
 
 const { address, isParked = false } = JSON.parse(process.argv[2] as string) as {
   readonly address: Address
@@ -25,5 +25,5 @@ process.once('SIGTERM', () => {
     () => process.exit(71),
   )
 })
-await worker.ready
+await worker.ready.catch(ignoreClosed)
 tellParent(isParked ? { fires: true } : { ready: true })

@@ -222,13 +222,13 @@ async function paused(
 /** The jobs of all slots, when each has ended. */
 export async function jobsOf(skep: Skep): Promise<JobView[]> {
   for (;;) {
-    const [counts] = await skep.counts(['slots'])
+    const [counts] = await skep.queues.list(['slots'])
     if (counts && counts.ready + counts.delayed + counts.running === 0) break
     await sleep(100)
   }
   const jobs: JobView[] = []
   for (let cursor: string | undefined | null; cursor !== null; ) {
-    const page: Awaited<ReturnType<Skep['list']>> = await skep.list({
+    const page: Awaited<ReturnType<Skep['jobs']['list']>> = await skep.jobs.list({
       queue: 'slots',
       limit: 200,
       ...(cursor === undefined ? {} : { cursor }),

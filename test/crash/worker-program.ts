@@ -1,6 +1,6 @@
 /** A worker in a process of its own. It tells its parent when it takes jobs; SIGTERM stops it as a deploy would. */
 import { recordEvents } from '../proof/recorder.ts'
-import { onStop, openProgram, readConfig, tellParent } from './program.ts'
+import { ignoreClosed, onStop, openProgram, readConfig, tellParent } from './program.ts'
 import { recordedHandlers } from './workload.ts'
 
 const config = readConfig()
@@ -19,5 +19,5 @@ onStop(async () => {
   recorder.write({ f: 'stop', type: 'ok', workerId: worker.id })
   await skep.close()
 })
-await worker.ready
+await worker.ready.catch(ignoreClosed)
 tellParent({ ready: true })

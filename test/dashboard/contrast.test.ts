@@ -25,14 +25,14 @@ beforeAll(async () => {
   await fillShop(skep)
   const done = await skep.enqueue(mail, { to: 'a@example.org', subject: 'x', kind: 'html' })
   const run = await skep.start(fulfil, { orderId: 1 })
-  await skep.pause('tidy', { reason: 'moving house', by: 'ada' })
-  await until(async () => (await skep.list({ queue: 'billing.card', state: 'dead' })).jobs.length === 4)
-  await until(async () => (await skep.list({ queue: 'mail.send', state: 'done' })).jobs.length === 1)
+  await skep.queues.pause('tidy', { reason: 'moving house', by: 'ada' })
+  await until(async () => (await skep.jobs.list({ queue: 'billing.card', state: 'dead' })).jobs.length === 4)
+  await until(async () => (await skep.jobs.list({ queue: 'mail.send', state: 'done' })).jobs.length === 1)
   await until(async () => (await skep.runs.get(run.id))?.status === 'failed')
   const cardError = async (): Promise<string | undefined> =>
     (await skep.errors.list()).groups.find(({ name }) => name === 'CardError')?.id
   await until(async () => (await cardError()) !== undefined)
-  const dead = (await skep.list({ queue: 'billing.card', state: 'dead' })).jobs[0]?.id
+  const dead = (await skep.jobs.list({ queue: 'billing.card', state: 'dead' })).jobs[0]?.id
   const group = await cardError()
   screens = [
     ['/', 'Needs attention'],

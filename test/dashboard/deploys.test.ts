@@ -28,7 +28,9 @@ beforeAll(async () => {
     await vi.waitUntil(
       async () => {
         const deploys = await skep.metrics.deploys({ range: '1h' })
-        return deploys.at(-1)?.version === version && (await skep.count('state:ready,running')).count === 0
+        return (
+          deploys.at(-1)?.version === version && (await skep.jobs.count('state:ready,running')).count === 0
+        )
       },
       { timeout: PATIENCE_MS, interval: 50 },
     )

@@ -174,7 +174,7 @@ describe('how a run stands to its steps', () => {
     const run = await skep.start(doomed, { n: 1 })
     const failed = await until(async () => {
       const detail = await detailOf(skep, run.id)
-      await skep.promote({ queue: 'one' })
+      await skep.jobs.promote({ queue: 'one' })
       return detail.run.status === 'failed' ? detail : null
     })
 

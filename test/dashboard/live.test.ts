@@ -133,7 +133,7 @@ describe('Receivers', () => {
     expect(said).toEqual(['closed'])
     // They are free at once: nobody waits for a lease to end.
     await until(async () => {
-      const [counts] = await stage.skep.counts([mail])
+      const [counts] = await stage.skep.queues.list([mail])
       return counts?.running === 0 && counts.done === 3
     })
   })

@@ -29,7 +29,7 @@ const until = (check: () => Promise<boolean>): Promise<void> =>
   expect.poll(check, { timeout: PATIENCE_MS, interval: 100 }).toBe(true)
 
 async function count(queue: { readonly name: string }, state: JobState): Promise<number> {
-  return (await stage.skep.counts([queue]))[0]?.[state] ?? 0
+  return (await stage.skep.queues.list([queue]))[0]?.[state] ?? 0
 }
 
 /** Chooses an action of the menu that this button opens. */
@@ -121,15 +121,15 @@ describe('Dead letters', () => {
     await dialog().getByRole('button', { name: 'Run again' }).click()
     await page.waitForURL('**/jobs/*')
     const id = new URL(page.url()).pathname.split('/').pop() as string
-    await until(async () => (await stage.skep.get(id))?.state === 'done')
-    expect((await stage.skep.get(id))?.payload).toEqual({ tenant: 'mended', total: 9 })
+    await until(async () => (await stage.skep.jobs.get(id))?.state === 'done')
+    expect((await stage.skep.jobs.get(id))?.payload).toEqual({ tenant: 'mended', total: 9 })
     await until(async () => (await count(card, 'dead')) === 1)
   })
 
-  it('are redriven by selecting them', async () => {
+  it('are retried by selecting them', async () => {
     await go('/dead?queue=billing.card')
     await row('Card of globex').getByRole('checkbox').check()
-    await button('Redrive 1').click()
+    await button('Retry 1').click()
     await dialog().getByRole('button', { name: 'Retry 1 job' }).click()
     await until(async () => (await count(card, 'dead')) === 0)
     await page.getByText('No dead job fits').waitFor()
@@ -207,7 +207,7 @@ describe('Schedules', () => {
     await button('Run now').click()
     await page.waitForURL('**/jobs/*')
     const id = new URL(page.url()).pathname.split('/').pop() as string
-    expect((await stage.skep.get(id))?.queue).toBe(tidy.name)
+    expect((await stage.skep.jobs.get(id))?.queue).toBe(tidy.name)
   })
 
   it('show how their last runs went, with a way to each', async () => {
@@ -215,7 +215,7 @@ describe('Schedules', () => {
     const signs = page.getByRole('list', { name: 'How they went, the oldest first' }).getByRole('link')
     await signs.first().waitFor()
     const of = { query: 'schedule:report.daily', limit: 30 }
-    const ids = (await stage.skep.list(of)).jobs.map(({ id }) => id)
+    const ids = (await stage.skep.jobs.list(of)).jobs.map(({ id }) => id)
 
     expect(ids.length).toBeGreaterThan(0)
     expect(await signs.count()).toBe(ids.length)
@@ -320,7 +320,7 @@ describe('Flows', () => {
   it('lead from the sentence at the top to what it names', async () => {
     await page.getByRole('alert').getByRole('link').click()
     await page.waitForURL('**/jobs/*')
-    const job = await stage.skep.get(page.url().split('/').at(-1) as string)
+    const job = await stage.skep.jobs.get(page.url().split('/').at(-1) as string)
     expect(job).toMatchObject({ queue: pack.name, state: 'dead' })
     await page.goBack()
   })

@@ -130,11 +130,11 @@ beforeAll(async () => {
   ids['done'] = (await skep.enqueue(evil, payload, { headers, unique: EVIL.slice(0, 100) })).id
   ids['dead'] = (await skep.enqueue(evil, { ...payload, fails: true }, { headers })).id
   ids['held'] = (await skep.enqueue(good, { to: EVIL })).id
-  await skep.pause('mail.welcome', { reason: EVIL, by: EVIL.slice(0, 100) })
+  await skep.queues.pause('mail.welcome', { reason: EVIL, by: EVIL.slice(0, 100) })
   await vi.waitFor(
     async () => {
-      expect((await skep.get(ids['done'] as string))?.state).toBe('done')
-      expect((await skep.get(ids['dead'] as string))?.state).toBe('dead')
+      expect((await skep.jobs.get(ids['done'] as string))?.state).toBe('done')
+      expect((await skep.jobs.get(ids['dead'] as string))?.state).toBe('dead')
     },
     { timeout: PATIENCE_MS, interval: 100 },
   )
@@ -199,7 +199,7 @@ describe('Everything from users is text', () => {
       { unique: SPOOF, headers: { 'x-note': SPOOF } },
     )
     await handle.result().catch(() => {})
-    await skep.pause('spoofed', { reason: SPOOF, by: SPOOF })
+    await skep.queues.pause('spoofed', { reason: SPOOF, by: SPOOF })
     const { page, complaints, close } = await visit(
       stage.browser,
       `${stage.url}/jobs/${handle.id}`,
@@ -245,8 +245,8 @@ describe('Everything from users is text', () => {
     expect(complaints).toEqual([])
     await close()
     // The tests below count what is there.
-    await skep.resume('spoofed')
-    await skep.remove(handle.id)
+    await skep.queues.resume('spoofed')
+    await skep.jobs.remove(handle.id)
   })
 
   it('and only links to the web lead out', async () => {
@@ -285,7 +285,7 @@ describe('Whoever may only look', () => {
       headers: { 'x-role': 'reader', origin: stage.url },
     })
     expect(answer.status()).toBe(403)
-    expect(await stage.skep.holds()).toHaveLength(1)
+    expect(await stage.skep.queues.holds()).toHaveLength(1)
     await close()
   })
 

@@ -96,6 +96,6 @@ describe('A bulk action on all that match', () => {
     await button.click()
 
     await dialog.getByText('120 changed of 120').waitFor({ timeout: 6 * PATIENCE_MS })
-    expect(await stage.skep.count('state:cancelled')).toEqual({ count: 120, isExact: true })
+    expect(await stage.skep.jobs.count('state:cancelled')).toEqual({ count: 120, isExact: true })
   })
 })

@@ -42,7 +42,9 @@ beforeAll(async () => {
   await skep.schedules.put(schedule('bad.schedule', { queue: bad, payload: { [EVIL]: EVIL }, every: '1h' }))
   await skep.schedules.pause('bad.schedule', { reason: evil(200), by: evil(100) })
   runId = (await skep.start(badFlow, { [EVIL]: EVIL }, { attributes: { evil: evil(100) } })).id
-  await until(async () => (await skep.list({ queue: 'bad' })).jobs.some(({ failure }) => failure !== null))
+  await until(async () =>
+    (await skep.jobs.list({ queue: 'bad' })).jobs.some(({ failure }) => failure !== null),
+  )
   open = await visit(stage.browser, `${stage.url}/workers`, { headers: { 'x-role': 'admin' } })
   page = open.page
 }, 240_000)
@@ -70,14 +72,14 @@ describe('Workers', () => {
     await until(async () => (await page.getByRole('grid').getByText(`process ${process.pid}`).count()) === 2)
   })
 
-  it('are told to be quiet, and to take jobs again', async () => {
+  it('are paused and resumed', async () => {
     const row = page.getByRole('row').filter({ hasText: 'mail.send' })
     await row.getByRole('button', { name: /^Actions for worker/ }).click()
-    await page.getByRole('menuitem', { name: 'Quiet: take no more jobs' }).click()
-    await row.getByText(/quiet/).first().waitFor()
+    await page.getByRole('menuitem', { name: 'Pause' }).click()
+    await row.getByText(/paus/).first().waitFor()
     await row.getByRole('button', { name: /^Actions for worker/ }).click()
     await page.getByRole('menuitem', { name: 'Resume' }).click()
-    await until(async () => (await row.getByText(/quiet/).count()) === 0)
+    await until(async () => (await row.getByText(/paus/).count()) === 0)
   })
 
   it('are stopped from here, after a question', async () => {
@@ -111,7 +113,7 @@ describe('The playground', () => {
     await page.getByLabel('to', { exact: true }).fill('ada')
     await button('Send').click()
     await page.getByRole('alert').getByText('must be an e-mail address').waitFor()
-    expect((await stage.skep.counts([mail]))[0]?.done ?? 0).toBe(0)
+    expect((await stage.skep.queues.list([mail]))[0]?.done ?? 0).toBe(0)
   })
 
   it('sends what was filled in, and follows the job to its result', async () => {
@@ -127,7 +129,7 @@ describe('The playground', () => {
     await button('Send').click()
     await page.getByText('sending to ada@example.org').waitFor()
     await page.getByText('"ada@example.org"').first().waitFor()
-    const [job] = (await stage.skep.list({ queue: 'mail.send' })).jobs
+    const [job] = (await stage.skep.jobs.list({ queue: 'mail.send' })).jobs
     expect(job?.payload).toEqual({ to: 'ada@example.org', subject: 'Hello', kind: 'html', tags: ['news'] })
     expect(job?.headers['x-from']).toBe('playground')
   })
@@ -147,7 +149,7 @@ describe('The playground', () => {
       await page.locator('.code').last().getByText(sign).waitFor()
     }
     await button('Send').click()
-    await until(async () => (await stage.skep.counts([mail]))[0]?.done === 2)
+    await until(async () => (await stage.skep.queues.list([mail]))[0]?.done === 2)
   })
 
   it('shows the refusal of the server', async () => {
@@ -168,10 +170,10 @@ describe('The system', () => {
   })
 
   it('gives the very command that mends what it found', async () => {
-    await stage.skep.pause('export.*', { reason: 'It moves' })
+    await stage.skep.queues.pause('export.*', { reason: 'It moves' })
     await button('Check again').click()
     await page.locator('.code').getByText("skep queues resume 'export.*'", { exact: true }).waitFor()
-    await stage.skep.resume('export.*')
+    await stage.skep.queues.resume('export.*')
   })
 
   it('keeps theme and density in this browser', async () => {
@@ -214,12 +216,12 @@ describe('Tokens and the audit', () => {
     await go('/audit')
     const rows = page.getByRole('grid').getByRole('row')
     await rows.filter({ hasText: 'made a token' }).waitFor()
-    await page.getByPlaceholder('What, such as jobs.change').fill('workers.order')
-    await page.waitForURL(/what=workers\.order/)
-    await rows.filter({ hasText: 'gave a worker an order' }).first().waitFor()
+    await page.getByPlaceholder('What, such as jobs.change').fill('workers.command')
+    await page.waitForURL(/what=workers\.command/)
+    await rows.filter({ hasText: 'sent a command to a worker' }).first().waitFor()
     await until(async () => (await rows.filter({ hasText: 'made a token' }).count()) === 0)
-    await rows.filter({ hasText: 'gave a worker an order' }).first().click()
-    await dialog().getByText('workers.order').waitFor()
+    await rows.filter({ hasText: 'sent a command to a worker' }).first().click()
+    await dialog().getByText('workers.command').waitFor()
     await dialog().getByRole('button', { name: 'Close' }).click()
   })
 })
@@ -264,7 +266,7 @@ it('shows a reader everything, and no button that changes anything', async () =>
   const reader = await visit(stage.browser, `${stage.url}/errors`, { headers: { 'x-role': 'reader' } })
   const { groups } = await stage.skep.errors.list({})
   const changes =
-    /^(retry|redrive|remove|revoke|mute$|unmute|pause$|resume|run now|new |cancel( |$)|send|stop|close |more actions|actions)/i
+    /^(retry|retry|remove|revoke|mute$|unmute|pause$|resume|run now|new |cancel( |$)|send|stop|close |more actions|actions)/i
   for (const path of [...SCREENS().filter((one) => !/playground/.test(one)), `/errors/${groups[0]?.id}`]) {
     await reader.page.goto(`${stage.url}${path}`)
     await reader.page.getByRole('main').getByRole('heading').first().waitFor()

@@ -47,7 +47,7 @@ const until = (check: () => Promise<boolean>): Promise<void> =>
   expect.poll(check, { timeout: PATIENCE_MS, interval: 100 }).toBe(true)
 
 async function count(of: { readonly name: string }, state: JobState): Promise<number> {
-  return (await stage.skep.counts([of]))[0]?.[state] ?? 0
+  return (await stage.skep.queues.list([of]))[0]?.[state] ?? 0
 }
 
 async function start(): Promise<void> {
@@ -146,7 +146,7 @@ describe('Queues', () => {
     await dialog().getByLabel('For how long').selectOption('1h')
     await dialog().getByRole('button', { name: 'Pause' }).click()
     await row('mail.welcome').getByText('paused').waitFor()
-    const [hold] = (await stage.skep.holds()).filter((one) => one.queue === 'mail.welcome')
+    const [hold] = (await stage.skep.queues.holds()).filter((one) => one.queue === 'mail.welcome')
     expect(hold).toMatchObject({ kind: 'pause', reason: 'The mail server is down' })
     expect(hold?.until?.getTime()).toBeGreaterThan(Date.now())
 
@@ -154,7 +154,7 @@ describe('Queues', () => {
     await page.getByText('The mail server is down').waitFor()
     await page.getByRole('listitem').getByRole('button', { name: 'Resume' }).click()
     await page.getByRole('button', { name: 'Pause' }).waitFor()
-    expect(await stage.skep.holds()).toEqual([])
+    expect(await stage.skep.queues.holds()).toEqual([])
   })
 
   it('are blocked by an admin, who can take the block away', async () => {
@@ -166,7 +166,7 @@ describe('Queues', () => {
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Take the block away' }).click()
     await page.getByRole('heading', { level: 1 }).getByText('blocked').waitFor({ state: 'hidden' })
-    expect(await stage.skep.holds()).toEqual([])
+    expect(await stage.skep.queues.holds()).toEqual([])
   })
 
   it('get limits that hold at once, and give them back', async () => {
@@ -209,14 +209,16 @@ describe('Queues', () => {
     await page.getByRole('menuitem', { name: 'Pause …' }).click()
     await dialog().getByRole('button', { name: 'Pause' }).click()
     await row('acme').getByText('paused', { exact: true }).waitFor()
-    expect(await stage.skep.holds()).toMatchObject([{ queue: 'tenant.sync', lane: 'acme', kind: 'pause' }])
+    expect(await stage.skep.queues.holds()).toMatchObject([
+      { queue: 'tenant.sync', lane: 'acme', kind: 'pause' },
+    ])
     // The page of the queue says why its jobs wait, and resumes the lane.
     await to('/queues/tenant.sync')
     await page.getByText(/2 jobs wait: lane "acme" is paused/).waitFor()
     await page.getByText(/1 job waits: no live worker|no live worker serves this queue/).waitFor()
     expect(await page.getByText('Workers', { exact: true }).count()).toBeGreaterThan(0)
     await page.getByRole('button', { name: 'Resume acme' }).click()
-    await until(async () => (await stage.skep.holds()).length === 0)
+    await until(async () => (await stage.skep.queues.holds()).length === 0)
   })
 
   it('find a lane among more than are shown, by how its key begins', async () => {
@@ -250,7 +252,7 @@ describe('Queues', () => {
     await dialog().getByLabel('Type export.legacy to confirm').fill('export.legacy')
     await purge.click()
     await page.getByText('3 jobs removed').waitFor()
-    expect((await stage.skep.list({ queue: 'export.legacy' })).jobs).toEqual([])
+    expect((await stage.skep.jobs.list({ queue: 'export.legacy' })).jobs).toEqual([])
   })
 })
 
@@ -433,7 +435,7 @@ describe('A bulk action', () => {
     await dialog().getByLabel('Due at').fill('2999-01-31T09:00:00')
     await dialog().getByRole('button', { name: 'Reschedule 3 jobs' }).click()
     await page.getByText('3 jobs have the new time').waitFor()
-    const { jobs } = await stage.skep.list({ queue: 'late.night', state: 'delayed' })
+    const { jobs } = await stage.skep.jobs.list({ queue: 'late.night', state: 'delayed' })
     expect(jobs.map(({ dueAt }) => dueAt.getFullYear())).toEqual([2999, 2999, 2999])
 
     await to('/jobs?q=queue:late.night state:delayed')
@@ -443,9 +445,9 @@ describe('A bulk action', () => {
     await dialog().getByRole('button', { name: 'Move 3 jobs' }).click()
     await dialog().getByText('3 changed').waitFor()
     await dialog().locator('footer').getByRole('button', { name: 'Close' }).click()
-    const [from, into] = await stage.skep.counts(['late.night', 'early.morning'])
+    const [from, into] = await stage.skep.queues.list(['late.night', 'early.morning'])
     expect([from?.delayed, into?.delayed]).toEqual([0, 3])
-    await stage.skep.cancel({ queue: 'early.morning' })
+    await stage.skep.jobs.cancel({ queue: 'early.morning' })
   })
 
   it('is slowed down, stopped, and leaves the rest as it was', async () => {
@@ -471,7 +473,7 @@ describe('A bulk action', () => {
 
 describe('A job', () => {
   it('says who runs it, how far it is and what it writes, as it goes', async () => {
-    const [running] = (await stage.skep.list({ queue: 'report.monthly' })).jobs
+    const [running] = (await stage.skep.jobs.list({ queue: 'report.monthly' })).jobs
     await to(`/jobs/${running?.id}?part=logs`)
     await page.getByRole('progressbar', { name: 'Progress of the job' }).waitFor()
     await page.getByText('page 4 of 10').waitFor()
@@ -482,7 +484,7 @@ describe('A job', () => {
   })
 
   it('says why it does not run, with a way to what keeps it', async () => {
-    await stage.skep.pause('mail.welcome', { reason: 'The mail server moves house', by: 'ada' })
+    await stage.skep.queues.pause('mail.welcome', { reason: 'The mail server moves house', by: 'ada' })
     const { id } = await stage.skep.enqueue(mail, { to: 'x@example.org', user: { id: 1 } })
     await to(`/jobs/${id}`)
     await page.getByRole('heading', { name: 'Why is it not running?' }).waitFor()
@@ -491,13 +493,13 @@ describe('A job', () => {
     await page.waitForURL('**/queues/mail.welcome')
     await page.getByText('The mail server moves house').waitFor()
     await page.getByRole('listitem').getByRole('button', { name: 'Resume' }).click()
-    await until(async () => (await stage.skep.get(id))?.state === 'done')
+    await until(async () => (await stage.skep.jobs.get(id))?.state === 'done')
   })
 
   it('shows every attempt and in what two of them differ', async () => {
     isCardFixed = false
     const { id } = await stage.skep.enqueue(card, { tenant: 'initech', total: 1 })
-    await until(async () => (await stage.skep.get(id))?.state === 'dead')
+    await until(async () => (await stage.skep.jobs.get(id))?.state === 'dead')
     await to(`/jobs/${id}?part=attempts`)
     await page.getByRole('heading', { name: 'Attempt 3' }).waitFor()
     await page.locator('.diff-minus').getByText('try 2').waitFor()
@@ -507,7 +509,7 @@ describe('A job', () => {
   })
 
   it('tells what happened to it, in order, run by run', async () => {
-    const [dead] = (await stage.skep.list({ queue: 'billing.card', state: 'dead' })).jobs
+    const [dead] = (await stage.skep.jobs.list({ queue: 'billing.card', state: 'dead' })).jobs
     await to(`/jobs/${dead?.id}`)
     const entries = page.locator('.timeline-entry')
     await entries.filter({ hasText: 'Enqueued' }).waitFor()
@@ -528,13 +530,13 @@ describe('A job', () => {
   })
 
   it('still shows the first death after it was retried, and who retried it', async () => {
-    const [dead] = (await stage.skep.list({ queue: 'billing.card', state: 'dead' })).jobs
+    const [dead] = (await stage.skep.jobs.list({ queue: 'billing.card', state: 'dead' })).jobs
     const id = dead?.id as string
     await to(`/jobs/${id}`)
     await page.getByRole('article').getByRole('button', { name: 'Retry' }).click()
     await dialog().getByRole('button', { name: 'Retry' }).click()
-    await until(async () => (await stage.skep.get(id))?.generation === 1)
-    await until(async () => (await stage.skep.get(id))?.state === 'dead')
+    await until(async () => (await stage.skep.jobs.get(id))?.generation === 1)
+    await until(async () => (await stage.skep.jobs.get(id))?.state === 'dead')
     await to(`/jobs/${id}`)
     const entries = page.locator('.timeline-entry')
     await entries.filter({ hasText: 'Retried by hand by' }).waitFor()
@@ -550,7 +552,7 @@ describe('A job', () => {
   })
 
   it('is edited and run again as a copy', async () => {
-    const [old] = (await stage.skep.list({ queue: 'mail.welcome', state: 'done' })).jobs
+    const [old] = (await stage.skep.jobs.list({ queue: 'mail.welcome', state: 'done' })).jobs
     await to(`/jobs/${old?.id}`)
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Edit and run again …' }).click()
@@ -567,7 +569,7 @@ describe('A job', () => {
     )
     await page.getByText('Copy of').waitFor()
     const id = new URL(page.url()).pathname.split('/').pop() as string
-    expect((await stage.skep.get(id))?.payload).toEqual({ to: 'new@example.org', user: { id: 99 } })
+    expect((await stage.skep.jobs.get(id))?.payload).toEqual({ to: 'new@example.org', user: { id: 99 } })
     expect(await page.getByRole('link', { name: old?.id as string }).getAttribute('href')).toBe(
       `/jobs/${old?.id}`,
     )
@@ -584,7 +586,7 @@ describe('A job', () => {
     await page.getByRole('menuitem', { name: 'Cancel …' }).click()
     await dialog().getByLabel('Reason').fill('Not needed any more')
     await dialog().getByRole('button', { name: 'Cancel 1 job' }).click()
-    await until(async () => (await stage.skep.get(id))?.state === 'cancelled')
+    await until(async () => (await stage.skep.jobs.get(id))?.state === 'cancelled')
     await page.getByRole('article').getByText('cancelled', { exact: true }).waitFor()
     await page.getByText('Not needed any more').first().waitFor()
   })

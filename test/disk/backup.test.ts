@@ -65,9 +65,9 @@ async function expectWhole(restored: Skep, ids: readonly string[]): Promise<void
     later.handle(({ payload }) => payload * 2),
     work.handle(({ payload }) => payload),
   ])
-  const jobs = await Promise.all(ids.map((id) => restored.job(id).result()))
+  const jobs = await Promise.all(ids.map((id) => restored.jobs.handle(id).result()))
   await expect
-    .poll(async () => (await restored.counts([work])).map(({ ready, running }) => ready + running))
+    .poll(async () => (await restored.queues.list([work])).map(({ ready, running }) => ready + running))
     .toEqual([0])
   await worker.stop()
   expect(jobs).toEqual(ids.map((_, n) => n * 2))

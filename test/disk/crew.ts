@@ -133,7 +133,7 @@ export async function call({ skep, pen, random, name, bytes, isOver }: CallerOpt
             })
       for (const [i, key] of keys.entries()) pen.note('enqueued', key, jobs[i]?.id)
       if (toBeCancelled) {
-        const { changed } = await skep.cancel(jobs.map(({ id }) => id))
+        const { changed } = await skep.jobs.cancel(jobs.map(({ id }) => id))
         if (changed === jobs.length) for (const key of keys) pen.note('cancelled', key)
       }
     } catch (error) {
@@ -147,10 +147,10 @@ export async function call({ skep, pen, random, name, bytes, isOver }: CallerOpt
 export async function drained(skep: Skep, mostMs: number): Promise<void> {
   const deadline = performance.now() + mostMs
   while (performance.now() < deadline) {
-    const counts = await skep.counts()
+    const counts = await skep.queues.list()
     if (counts.every(({ ready, delayed, running }) => ready + delayed + running === 0)) return
     for (const { queue, delayed } of counts) {
-      if (delayed > 0) await skep.promote({ queue, state: 'delayed' })
+      if (delayed > 0) await skep.jobs.promote({ queue, state: 'delayed' })
     }
     await sleep(20)
   }

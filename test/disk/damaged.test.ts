@@ -35,7 +35,7 @@ describe.each([
 
     expect(ran.length).toBe(50 - broken.length)
     for (const [i, { id }] of victims.entries()) {
-      const job = await skep.get(id)
+      const job = await skep.jobs.get(id)
       expect(job).toMatchObject({ state: 'dead', payload: broken[i], starts: 1 })
       expect(job?.failure).toMatchObject({ code: 'PAYLOAD_UNREADABLE' })
     }
@@ -56,7 +56,7 @@ describe.each([
     await allEnded(skep)
 
     expect(ran).toBe(19)
-    expect(await skep.get(victim.id)).toMatchObject({
+    expect(await skep.jobs.get(victim.id)).toMatchObject({
       state: 'dead',
       failure: { code: 'PAYLOAD_UNREADABLE' },
     })
@@ -74,7 +74,7 @@ describe.each([
     await allEnded(skep)
 
     expect(ran.toSorted((a, b) => a - b)).toEqual(numbers(20).map(({ n }) => n))
-    for (const { id } of victims) expect(await skep.get(id)).toMatchObject({ state: 'done', starts: 1 })
+    for (const { id } of victims) expect(await skep.jobs.get(id)).toMatchObject({ state: 'done', starts: 1 })
   })
 
   it('with headers that are no JSON fails when they are read, and ends among the dead; the others run', async () => {
@@ -89,7 +89,10 @@ describe.each([
     await allEnded(skep)
 
     expect(traces).toEqual(Array(19).fill('a'))
-    expect(await skep.get(victim.id)).toMatchObject({ state: 'dead', failure: { kind: expect.any(String) } })
+    expect(await skep.jobs.get(victim.id)).toMatchObject({
+      state: 'dead',
+      failure: { kind: expect.any(String) },
+    })
   })
 })
 
@@ -111,11 +114,11 @@ function start(store: Store): Skep {
 
 async function allEnded(skep: Skep): Promise<void> {
   for (let i = 0; i < 300; i++) {
-    const counts = await skep.counts()
+    const counts = await skep.queues.list()
     if (counts.every(({ ready, delayed, running }) => ready + delayed + running === 0)) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error(`Not all ended: ${JSON.stringify(await skep.counts())}`)
+  throw new Error(`Not all ended: ${JSON.stringify(await skep.queues.list())}`)
 }
 
 async function openSqlite(): Promise<Damageable> {

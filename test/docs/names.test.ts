@@ -96,10 +96,10 @@ const allowed = (list: Readonly<Record<string, string>>, name: string): boolean 
 
 describe('the pages', () => {
   it.each([
-    ['npx skep redrive', 'there is no command "redrive"'],
+    ['npx skep retry', 'there is no command "retry"'],
     ['skep dead redrvie mail', 'skep dead has no action "redrvie"'],
     ['SKEP_DB=jobs.db npx skep worker jobs.js --concurency 5', 'skep worker has no flag --concurency'],
-    ['npx skep queues && npx skep dead redrive mail --yes', null],
+    ['npx skep queues && npx skep dead retry mail --yes', null],
     ['npm install skep pg', null],
   ])('are read as commands: %s', (text, fault) => {
     const faults = callsOf({ at: '', text }).map(faultOf)

@@ -248,7 +248,7 @@ describe('haskell-bee', () => {
   const squareMap = queue<number, number>('square-map', { onError: retry(5, exponential('1s')) })
   const reduce = queue<null, number>('reduce')
 
-  it('B51–B55, W26, W28: reduces over children that were retried and redriven, each counted once', async () => {
+  it('B51–B55, W26, W28: reduces over children that were retried and retried, each counted once', async () => {
     const scene = openScene()
     const tries = new Map<number, number>()
     const totals: number[] = []
@@ -275,7 +275,7 @@ describe('haskell-bee', () => {
     await scene.until(async () => (await group.get())?.endedAt !== null, 600_000)
     expect(totals).toEqual([])
     isBroken = false
-    await scene.skep.redrive({ queue: 'square-map', state: 'dead' })
+    await scene.skep.jobs.retry({ queue: 'square-map', state: 'dead' })
     await scene.until(() => totals.length > 0)
     await scene.advance(600_000)
 

@@ -28,16 +28,16 @@ it('a success that was decided before a failure, and comes after it, is not lost
       'move' in decision ? [decision.move] : [],
     )
   const controlOf = async (event: string): Promise<Control> => {
-    const { jobs } = await scene.skep.list({ queue: 'flow:short' })
+    const { jobs } = await scene.skep.jobs.list({ queue: 'flow:short' })
     const controls = await Promise.all(
-      jobs.map(async ({ id }) => (await scene.skep.get(id))?.payload as unknown as Control),
+      jobs.map(async ({ id }) => (await scene.skep.jobs.get(id))?.payload as unknown as Control),
     )
     return controls.find((one) => one.event === event) as Control
   }
 
   const [failure] = await movesOf(await controlOf('failure'))
   isBroken = false
-  await scene.skep.redrive({ queue: 'only', state: 'dead' })
+  await scene.skep.jobs.retry({ queue: 'only', state: 'dead' })
   await scene.until(async () => (await scene.counts('flow:short')).ready === 2)
   const [success] = await movesOf(await controlOf('success'))
   const { results } = await scene.truth.moveRuns({ moves: [failure as RunMove, success as RunMove] })

@@ -34,10 +34,10 @@ describe('why a run does not move on', () => {
       /^It waits at step "squares" for 5 of 5 \(0 done\)\. job .*: No worker handles its queue/,
     )
     expect(told.summary).toMatch(/ 2 more\.$/)
-    expect(await scene.skep.explain(run.id)).toEqual(told)
+    expect(await scene.skep.jobs.explain(run.id)).toEqual(told)
 
     const [member] = (await run.members()).open
-    const job = await scene.skep.explain(member?.id ?? '')
+    const job = await scene.skep.jobs.explain(member?.id ?? '')
     expect(names(job)).toEqual(['no-worker', 'member-of'])
     expect(job.summary).toContain(`It is number 1 of 5 in group`)
     expect(job.summary).toContain(`step "squares" of run ${run.id} (flow "order")`)
@@ -57,7 +57,10 @@ describe('why a run does not move on', () => {
     const [asked, slow] = await open()
     await scene.until(async () => (await scene.skep.runs.get(slow?.id ?? ''))?.position.waits !== null)
 
-    const [one, other] = [await scene.skep.explain(asked?.id ?? ''), await scene.skep.explain(slow?.id ?? '')]
+    const [one, other] = [
+      await scene.skep.jobs.explain(asked?.id ?? ''),
+      await scene.skep.jobs.explain(slow?.id ?? ''),
+    ]
 
     expect(names(one)).toEqual(['waits-for-signal', 'member-of'])
     expect(one.causes[0]).toMatchObject({ name: 'approval', until: expect.any(Date) })
@@ -84,12 +87,12 @@ describe('why a run does not move on', () => {
     expect(names(other)).toEqual(names(nobody))
 
     const { job: control } = other.causes[0] as { readonly job: string }
-    const told = await scene.skep.explain(control)
+    const told = await scene.skep.jobs.explain(control)
     expect(names(told)).toEqual(['no-worker', 'moves-run'])
     expect(told.summary).toContain(`It moves run ${run.id}, of flow "order", on from step "a".`)
   })
 
-  it('is that it failed, with what to redrive; or that it is done', async () => {
+  it('is that it failed, with what to retry; or that it is done', async () => {
     const scene = openScene()
     let isBroken = true
     const bad = queue<number, number>('bad')
@@ -110,11 +113,11 @@ describe('why a run does not move on', () => {
       { n: 1, kind: 'job', name: 'bad', state: 'dead', failure: { message: 'It is even.' } },
     ])
     expect(told.summary).toContain(
-      `at step "bad": It is even. Mend what was wrong and redrive job ${failed[0]?.id}`,
+      `at step "bad": It is even. Mend what was wrong and retry job ${failed[0]?.id}`,
     )
 
     isBroken = false
-    await scene.skep.redrive([failed[0]?.id ?? ''])
+    await scene.skep.jobs.retry([failed[0]?.id ?? ''])
     await scene.until(async () => (await run.get())?.status === 'done')
     expect((await run.explain()).causes[0]).toMatchObject({ cause: 'run-ended', status: 'done', failed: [] })
   })
@@ -128,18 +131,22 @@ describe('why a group has not fired', () => {
       sum.job('all'),
     )
 
-    const told = await scene.skep.explain(group.id)
+    const told = await scene.skep.jobs.explain(group.id)
     const [next] = told.causes[0]?.cause === 'waits-for' ? told.causes[0].next : []
 
     expect(told).toMatchObject({ kind: 'group', state: null })
     expect(next).toMatchObject({ event: 'success', queue: 'sum' })
     expect(told.summary).toContain(`Job ${next?.id} of "sum" follows when enough are done.`)
-    expect((await scene.skep.explain(next?.id ?? '')).summary).toContain('waits to be enqueued by a group')
+    expect((await scene.skep.jobs.explain(next?.id ?? '')).summary).toContain(
+      'waits to be enqueued by a group',
+    )
 
     scene.skep.worker(quick)
     await scene.until(async () => (await scene.counts('sum')).ready === 1)
-    expect((await scene.skep.explain(group.id)).summary).toBe('All its 2 members have ended: 2 done, 0 not.')
-    expect((await scene.skep.explain(next?.id ?? '')).kind).toBe('job')
+    expect((await scene.skep.jobs.explain(group.id)).summary).toBe(
+      'All its 2 members have ended: 2 done, 0 not.',
+    )
+    expect((await scene.skep.jobs.explain(next?.id ?? '')).kind).toBe('job')
   })
 
   it('is the job at which a chain is, or that it has not come so far', async () => {
@@ -147,10 +154,15 @@ describe('why a group has not fired', () => {
     const short = await scene.skep.groups.chain([c.job(1), c.job(2)])
     const long = await scene.skep.groups.chain(Array.from({ length: 30 }, (_, n) => c.job(n)))
 
-    const [at] = (await scene.skep.list({ queue: 'c' })).jobs
-    expect((await scene.skep.explain(short.id)).summary).toContain(`job ${at?.id}`)
-    expect((await scene.skep.explain(long.id)).summary).toMatch(/for 1 of 1 .* They are not enqueued yet/)
-    expect(await scene.skep.explain(NOBODY)).toMatchObject({ kind: null, causes: [{ cause: 'unknown-job' }] })
+    const [at] = (await scene.skep.jobs.list({ queue: 'c' })).jobs
+    expect((await scene.skep.jobs.explain(short.id)).summary).toContain(`job ${at?.id}`)
+    expect((await scene.skep.jobs.explain(long.id)).summary).toMatch(
+      /for 1 of 1 .* They are not enqueued yet/,
+    )
+    expect(await scene.skep.jobs.explain(NOBODY)).toMatchObject({
+      kind: null,
+      causes: [{ cause: 'unknown-job' }],
+    })
   })
 })
 

@@ -40,7 +40,7 @@ describe.each(STORES)('a group can be awaited (%s)', (name) => {
     expect(total).toBe(5)
     expect(await chain.result()).toBe(70)
     expect(await empty.result()).toEqual([])
-    expect(await skep.job(chord.nextId as string).result()).toBe(5)
+    expect(await skep.jobs.handle(chord.nextId as string).result()).toBe(5)
     expect(group.nextId).toBeNull()
     await worker.stop()
   })

@@ -162,7 +162,7 @@ describe('groups', () => {
     await scene.until(async () => (await group.get())?.endedAt != null)
 
     expect(await group.results()).toEqual([9, 1, 4].map((result) => ({ ok: true, result })))
-    const { jobs } = await scene.skep.list({ queue: 'square' })
+    const { jobs } = await scene.skep.jobs.list({ queue: 'square' })
     const said = jobs.map(({ payload, priority, headers }) => [payload, priority, headers['index']].join())
     expect(said.toSorted()).toEqual(['1,1,1', '2,2,2', '3,3,0'])
   })
@@ -262,8 +262,8 @@ describe('a group that needs only some of its members', () => {
     const scene = openScene()
     const calls: string[] = []
     await scene.skep.groups.group(jobs, { join: failFast, onFailure: after.job('failed') })
-    const { jobs: waiting } = await scene.skep.list({ queue: 'wait' })
-    await scene.skep.bury([waiting[1]?.id as string])
+    const { jobs: waiting } = await scene.skep.jobs.list({ queue: 'wait' })
+    await scene.skep.jobs.bury([waiting[1]?.id as string])
     await scene.until(async () => (await scene.counts('after')).ready === 1)
 
     scene.skep.worker([after.handle(({ payload }) => void calls.push(payload))])
@@ -279,8 +279,8 @@ describe('a group that needs only some of its members', () => {
       next: after.job('done'),
       onFailure: after.job('hopeless'),
     })
-    const { jobs: waiting } = await scene.skep.list({ queue: 'wait' })
-    await scene.skep.bury(waiting.slice(0, 2).map(({ id }) => id))
+    const { jobs: waiting } = await scene.skep.jobs.list({ queue: 'wait' })
+    await scene.skep.jobs.bury(waiting.slice(0, 2).map(({ id }) => id))
     const calls: string[] = []
 
     scene.skep.worker([after.handle(({ payload }) => void calls.push(payload))])
@@ -304,8 +304,8 @@ describe('a group that needs only some of its members', () => {
     await scene.skep.enqueue(parent, null)
     await scene.until(async () => (await scene.counts('wait')).ready === 4)
 
-    const { jobs: waiting } = await scene.skep.list({ queue: 'wait' })
-    await scene.skep.bury([waiting[0]?.id as string])
+    const { jobs: waiting } = await scene.skep.jobs.list({ queue: 'wait' })
+    await scene.skep.jobs.bury([waiting[0]?.id as string])
     await scene.skep.enqueue(after, 'plain')
     await scene.until(() => calls.length === 2)
 
@@ -333,12 +333,12 @@ describe('a group that needs only some of its members', () => {
     let tries = 0
     const shaky = queue<string>('shaky', { onError: retry(3, fixed(0)) })
     await scene.skep.groups.group(jobs, { join: failFast, onFailure: shaky.job('failed') })
-    const { jobs: waiting } = await scene.skep.list({ queue: 'wait' })
-    await scene.skep.bury([waiting[0]?.id as string])
+    const { jobs: waiting } = await scene.skep.jobs.list({ queue: 'wait' })
+    await scene.skep.jobs.bury([waiting[0]?.id as string])
     scene.skep.worker([
       shaky.handle(async () => {
         // Somebody mends one of them in the meantime.
-        if (++tries === 1) await scene.skep.redrive([waiting[2]?.id as string])
+        if (++tries === 1) await scene.skep.jobs.retry([waiting[2]?.id as string])
         if (tries === 1) throw new Error('once more')
       }),
     ])
@@ -363,8 +363,8 @@ describe('a group that needs only some of its members', () => {
     const scene = openScene()
     const calls: string[] = []
     await scene.skep.groups.batch(jobs, { onDeath: after.job('death') })
-    const { jobs: waiting } = await scene.skep.list({ queue: 'wait' })
-    await scene.skep.bury([waiting[0]?.id as string])
+    const { jobs: waiting } = await scene.skep.jobs.list({ queue: 'wait' })
+    await scene.skep.jobs.bury([waiting[0]?.id as string])
 
     scene.skep.worker([after.handle(({ payload }) => void calls.push(payload))])
     await scene.until(() => calls.length === 1)

@@ -47,7 +47,7 @@ describe('a run', () => {
     await scene.until(async () => (await run.get())?.status === 'failed')
 
     isBroken = false
-    await scene.skep.redrive({ queue: 'only', state: 'dead' })
+    await scene.skep.jobs.retry({ queue: 'only', state: 'dead' })
 
     await scene.until(async () => (await run.get())?.status === 'done')
     expect(await run.result()).toEqual({ n: 1, ok: 1 })
@@ -63,7 +63,7 @@ describe('a run', () => {
     scene.skep.worker([only.handle(() => (isBroken ? bury('Broken.') : { ok: 1 }))])
     await scene.until(async () => (await scene.counts('only')).dead === 1)
     isBroken = false
-    await scene.skep.redrive({ queue: 'only', state: 'dead' })
+    await scene.skep.jobs.retry({ queue: 'only', state: 'dead' })
     await scene.until(async () => (await scene.counts('flow:short')).ready === 2)
 
     scene.client().worker([short])
@@ -72,7 +72,7 @@ describe('a run', () => {
     expect(await run.result()).toEqual({ n: 1, ok: 1 })
   })
 
-  it('refuses to redrive a member whose failure is about to be undone, and undoes it', async () => {
+  it('refuses to retry a member whose failure is about to be undone, and undoes it', async () => {
     const scene = openScene()
     const calls: string[] = []
     const book = queue<{ n: number }, { room: number }>('book')
@@ -87,23 +87,23 @@ describe('a run', () => {
     scene.skep.worker([pay.handle(() => bury('Broken.'))])
     await scene.until(async () => (await scene.counts('pay')).dead === 1)
 
-    const { changed, refused } = await scene.skep.redrive({ queue: 'pay', state: 'dead' })
+    const { changed, refused } = await scene.skep.jobs.retry({ queue: 'pay', state: 'dead' })
     scene.client().worker([trip, ...others])
 
     expect([changed, refused.map(({ reason }) => reason)]).toEqual([0, ['run']])
     await scene.until(async () => (await run.get())?.status === 'failed')
     expect(calls).toEqual(['leave'])
-    expect((await scene.skep.redrive({ queue: 'pay', state: 'dead' })).refused).toHaveLength(1)
+    expect((await scene.skep.jobs.retry({ queue: 'pay', state: 'dead' })).refused).toHaveLength(1)
   })
 
-  it('does not cancel a job that somebody redrove before it had heard of the failure', async () => {
+  it('does not cancel a job that somebody retried before it had heard of the failure', async () => {
     const scene = openScene()
     const only = queue<{ n: number }, { ok: number }>('only')
     const short = flow('short', (f) => f.step(only))
     const run = await scene.skep.start(short, { n: 1 })
-    const { jobs } = await scene.skep.list({ queue: 'only' })
-    await scene.skep.bury(jobs[0]?.id as string)
-    await scene.skep.redrive({ queue: 'only', state: 'dead' })
+    const { jobs } = await scene.skep.jobs.list({ queue: 'only' })
+    await scene.skep.jobs.bury(jobs[0]?.id as string)
+    await scene.skep.jobs.retry({ queue: 'only', state: 'dead' })
 
     scene.skep.worker([short])
     await scene.until(async () => (await run.get())?.status === 'failed')
@@ -111,7 +111,7 @@ describe('a run', () => {
     expect(await scene.counts('only')).toEqual({ ready: 1 })
   })
 
-  it('has the result of a job that somebody redrove after it was done', async () => {
+  it('has the result of a job that somebody retried after it was done', async () => {
     const scene = openScene()
     const only = queue<{ n: number }, { ok: number }>('only')
     const short = flow('short', (f) => f.step(only).sleep('1s'))
@@ -119,7 +119,7 @@ describe('a run', () => {
     const worker = scene.skep.worker([only.handle(() => ({ ok: 1 }))])
     await scene.until(async () => (await scene.counts('only')).done === 1)
     await worker.stop()
-    await scene.skep.redrive({ queue: 'only', state: 'done' })
+    await scene.skep.jobs.retry({ queue: 'only', state: 'done' })
 
     scene.client().worker([short])
 
@@ -127,7 +127,7 @@ describe('a run', () => {
     expect(await run.result()).toEqual({ n: 1, ok: 1 })
   })
 
-  it('has the result of a job that died when somebody redrove it after it was done', async () => {
+  it('has the result of a job that died when somebody retried it after it was done', async () => {
     const scene = openScene()
     const only = queue<{ n: number }, { ok: number }>('only')
     const short = flow('short', (f) => f.step(only).sleep('1s'))
@@ -137,7 +137,7 @@ describe('a run', () => {
     const worker = scene.skep.worker([handler])
     await scene.until(async () => (await scene.counts('only')).done === 1)
     luck = false
-    await scene.skep.redrive({ queue: 'only', state: 'done' })
+    await scene.skep.jobs.retry({ queue: 'only', state: 'done' })
     await scene.until(async () => (await scene.counts('only')).dead === 1)
     await worker.stop()
 
@@ -147,7 +147,7 @@ describe('a run', () => {
     expect(await run.result()).toEqual({ n: 1, ok: 1 })
   })
 
-  it('keeps the places of what has settled, also if one is redriven meanwhile', async () => {
+  it('keeps the places of what has settled, also if one is retried meanwhile', async () => {
     const scene = openScene()
     const one = queue<number, number>('one')
     const many = flow('many', (f) => f.input<{ n: number }>().each('got', one, [1, 2, 3], settled))
@@ -157,7 +157,7 @@ describe('a run', () => {
     ])
     await scene.until(async () => (await scene.counts('flow:many')).ready === 1)
     await worker.stop()
-    await scene.skep.redrive({ queue: 'one', state: 'dead' })
+    await scene.skep.jobs.retry({ queue: 'one', state: 'dead' })
 
     scene.client().worker([many])
     await scene.until(async () => (await run.get())?.status === 'done')

@@ -74,7 +74,7 @@ describe('a group that members join over time', () => {
     expect(await codeOf(scene.skep.groups.keyed('nobody').add([square.job(2)]))).toBe('JOB_NOT_FOUND')
     expect(await codeOf(scene.skep.groups.keyed('nobody').seal())).toBe('JOB_NOT_FOUND')
 
-    expect((await scene.skep.list({ queue: 'square' })).jobs).toHaveLength(1)
+    expect((await scene.skep.jobs.list({ queue: 'square' })).jobs).toHaveLength(1)
   })
 
   it('adds once when the answer was lost, before or after the work was done', async () => {
@@ -104,7 +104,7 @@ describe('a group that members join over time', () => {
     const group = await scene.skep.groups.open('explained')
     await group.add([square.job(1)])
 
-    const { summary } = await scene.skep.explain(group.id)
+    const { summary } = await scene.skep.jobs.explain(group.id)
 
     expect(summary).toContain('It is open: nothing follows before it is sealed.')
   })

@@ -146,7 +146,7 @@ describe('a run', () => {
     await expect(run.result()).rejects.toMatchObject({ code: 'JOB_FAILED' })
 
     isBroken = false
-    await scene.skep.redrive({ queue: 'shaky', state: 'dead' })
+    await scene.skep.jobs.retry({ queue: 'shaky', state: 'dead' })
     await scene.until(async () => (await run.get())?.status === 'done', 60_000)
 
     expect(await run.result()).toMatchObject({ got: [1, 2, 3], b: 20 })
@@ -390,7 +390,7 @@ describe('a run whose member is mended before it hears of the failure', () => {
     const run = await scene.skep.start(one, { n: 1 })
     await scene.until(async () => (await scene.counts('a')).dead === 1)
     isMended = true
-    await scene.skep.redrive({ queue: 'a', state: 'dead' })
+    await scene.skep.jobs.retry({ queue: 'a', state: 'dead' })
     await scene.until(async () => (await scene.counts('flow:one')).ready === 2)
 
     scene.skep.worker([one])

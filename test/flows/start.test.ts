@@ -62,7 +62,7 @@ describe('the priority of a run', () => {
   const prioritiesOf = async (scene: Scene): Promise<Record<string, number>> => {
     const all: [string, number][] = []
     for (const name of ['a', 'b', 'c', 'flow:levels', 'flow:inner']) {
-      const { jobs } = await scene.skep.list({ queue: name })
+      const { jobs } = await scene.skep.jobs.list({ queue: name })
       all.push(...jobs.map((job): [string, number] => [job.queue, job.priority]))
     }
     return Object.fromEntries(all)
@@ -119,7 +119,7 @@ describe('the priority of a run', () => {
     scene.skep.worker([broken, a.handle(() => bury('Broken.'))])
     const run = await scene.skep.start(broken, { n: 1 }, { priority: 20 })
     await scene.until(async () => (await run.get())?.status === 'failed')
-    await scene.skep.pause('flow:levels')
+    await scene.skep.queues.pause('flow:levels')
 
     await run.retry()
 
@@ -139,7 +139,7 @@ describe('options of a step', () => {
     await scene.skep.start(later, { n: 1 })
 
     expect(await scene.counts('c')).toEqual({ delayed: 2 })
-    const { jobs } = await scene.skep.list({ queue: 'c' })
+    const { jobs } = await scene.skep.jobs.list({ queue: 'c' })
     expect(jobs[0]).toMatchObject({ lane: 'slow', headers: { of: 'later' } })
   })
 
@@ -302,7 +302,7 @@ describe('a schedule', () => {
       ['done', { n: 7, a: 700 }],
     ])
     expect((await scene.skep.schedules.get('hourly'))?.lastJob).toBe(runs[0]?.id)
-    expect((await scene.skep.list({ queue: 'a' })).jobs[0]?.priority).toBe(3)
+    expect((await scene.skep.jobs.list({ queue: 'a' })).jobs[0]?.priority).toBe(3)
   })
 
   it('makes the input by a function, and can be run by hand', async () => {

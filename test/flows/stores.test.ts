@@ -63,11 +63,11 @@ describe.each(STORES)('on %s', (store) => {
     await until(async () => (await run.get())?.status === 'failed')
     expect(said).toEqual(['charge', 'refund'])
     isBroken = false
-    const { jobs } = await skep.list({ queue: 'ship', state: 'dead' })
+    const { jobs } = await skep.jobs.list({ queue: 'ship', state: 'dead' })
     const id = jobs[0]?.id as string
 
-    const byQueue = await skep.redrive({ queue: 'ship' })
-    const byId = await skep.redrive(id)
+    const byQueue = await skep.jobs.retry({ queue: 'ship' })
+    const byId = await skep.jobs.retry(id)
     const bulk = await skep.bulk.start({ action: 'retry', query: 'queue:ship state:dead' })
     await until(async () => (await skep.bulk.get(bulk.id))?.status === 'done')
 
@@ -79,7 +79,7 @@ describe.each(STORES)('on %s', (store) => {
     expect(await run.retry()).toBe(true)
     await until(async () => (await run.get())?.status === 'done')
     expect(said).toEqual(['charge', 'refund', 'charge', 'SHIP'])
-    expect((await skep.redrive({ queue: 'ship' })).refused).toEqual(refused.refused)
+    expect((await skep.jobs.retry({ queue: 'ship' })).refused).toEqual(refused.refused)
   })
 
   it('the jobs and branches of a run that was cancelled do not run again', async () => {
@@ -94,13 +94,13 @@ describe.each(STORES)('on %s', (store) => {
     )
     const worker = skep.worker([top, branch])
     const run = await skep.start(top, { n: 1 })
-    await until(async () => (await skep.counts(['leaf']))[0]?.ready === 2)
+    await until(async () => (await skep.queues.list(['leaf']))[0]?.ready === 2)
     await run.cancel('No.')
-    await until(async () => (await skep.counts(['leaf']))[0]?.cancelled === 2)
+    await until(async () => (await skep.queues.list(['leaf']))[0]?.cancelled === 2)
     await worker.stop()
 
     skep.worker([top, branch, leaf.handle(({ payload }) => void said.push(payload.n))])
-    const { changed, refused } = await skep.redrive({ queue: 'leaf', state: 'cancelled' })
+    const { changed, refused } = await skep.jobs.retry({ queue: 'leaf', state: 'cancelled' })
     const branches = await run.branches()
 
     expect([changed, refused.map(({ reason }) => reason)]).toEqual([0, ['run', 'run']])
@@ -144,13 +144,13 @@ describe.each(STORES)('on %s', (store) => {
     const { skep } = await openStage(store)
     const jobs = [1, 2, 3].map((n) => wait.job({ n }))
     await skep.groups.group(jobs, { join: failFast, onFailure: sum.job('failed') })
-    const { jobs: waiting } = await skep.list({ queue: 'wait' })
-    await skep.bury([waiting[0]?.id as string])
+    const { jobs: waiting } = await skep.jobs.list({ queue: 'wait' })
+    await skep.jobs.bury([waiting[0]?.id as string])
 
     const seen: number[] = []
     skep.worker([
       sum.handle(async () => {
-        const [counts] = await skep.counts([wait])
+        const [counts] = await skep.queues.list([wait])
         return seen.push(counts?.cancelled ?? 0)
       }),
     ])
@@ -201,7 +201,7 @@ describe.each(STORES)('on %s', (store) => {
     await skep.start(order, { n: 4 }, { id })
     expect(await (await skep.start(order, { n: 5 })).result()).toMatchObject({ a: 50 })
     expect(calls).toBe(3)
-    const { jobs } = await skep.list({ queue: 'step' })
+    const { jobs } = await skep.jobs.list({ queue: 'step' })
     expect(jobs.find(({ payload }) => (payload as { n: number }).n === 1)?.priority).toBe(5)
   })
 
@@ -221,7 +221,7 @@ describe.each(STORES)('on %s', (store) => {
     const { skep } = await openStage(store)
     skep.worker([parallel])
     const run = await skep.start(parallel, { n: 1 })
-    await until(async () => (await skep.counts([wait]))[0]?.ready === 2)
+    await until(async () => (await skep.queues.list([wait]))[0]?.ready === 2)
 
     const [left, right] = await run.branches()
     expect([left?.name, right?.name]).toEqual(['left', 'right'])

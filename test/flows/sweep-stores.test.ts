@@ -76,7 +76,7 @@ describe.each(Object.entries(WORLDS))('Sweeping on %s', (_name, createWorld) => 
     const skep = client(store)
     const steps = skep.worker(handlers())
     const run = await skep.start(chain, { n: 7 })
-    await until(async () => (await skep.counts(['flow:chain']))[0]?.ready === 1)
+    await until(async () => (await skep.queues.list(['flow:chain']))[0]?.ready === 1)
     await steps.stop()
     const { said, sweep } = sweeperOn(store)
     const resume = (): void => void skep.worker([chain, ...handlers()])
@@ -87,8 +87,8 @@ describe.each(Object.entries(WORLDS))('Sweeping on %s', (_name, createWorld) => 
     const { skep, run, said, sweep, resume } = await stuckWorld()
     await sweep()
     expect(said).toEqual([])
-    await skep.purge('flow:chain')
-    expect((await skep.counts(['flow:chain']))[0]?.ready).toBe(0)
+    await skep.queues.purge('flow:chain')
+    expect((await skep.queues.list(['flow:chain']))[0]?.ready).toBe(0)
 
     await sweep()
     await sweep()
@@ -100,7 +100,7 @@ describe.each(Object.entries(WORLDS))('Sweeping on %s', (_name, createWorld) => 
 
   it('tells a run whose group ended without having fired', async () => {
     const { world, skep, run, said, sweep, resume } = await stuckWorld()
-    await skep.purge('flow:chain')
+    await skep.queues.purge('flow:chain')
     await world.sql(`update skep.groups set fired = 0, ended_at = null where run = '${run.id}'`)
 
     await sweep()
@@ -112,7 +112,7 @@ describe.each(Object.entries(WORLDS))('Sweeping on %s', (_name, createWorld) => 
 
   it('counts again where counts are wrong', async () => {
     const { world, skep, run, said, sweep, resume } = await stuckWorld()
-    await skep.purge('flow:chain')
+    await skep.queues.purge('flow:chain')
     await world.sql(`update skep.groups set done = 0, fired = 0, ended_at = null where run = '${run.id}'`)
 
     await sweep()

@@ -88,7 +88,7 @@ const undo = (): never => {
 }
 
 const readyOf = async (skep: Skep): Promise<number> =>
-  (await skep.counts()).reduce((all, { ready, delayed }) => all + ready + delayed, 0)
+  (await skep.queues.list()).reduce((all, { ready, delayed }) => all + ready + delayed, 0)
 
 /** What of it can be done in a transaction, and how many jobs each has at first. */
 const acts: readonly [string, number, (skep: Skep, tx: unknown) => Promise<unknown>][] = [
@@ -209,7 +209,7 @@ describe.each(worlds)('in a transaction on %s', (_name, open) => {
     expect(await job.result()).toBe('done')
     expect(await empty.result()).toBe('done')
     expect(seen).toEqual(['after 3: 3', 'after 0: 0'])
-    expect((await skep.counts([square]))[0]?.done).toBe(3)
+    expect((await skep.queues.list([square]))[0]?.done).toBe(3)
   })
 
   it('a chain goes on with the commit, and with what was given in it', async () => {

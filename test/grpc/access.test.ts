@@ -224,15 +224,15 @@ describe('gRPC', () => {
   })
 
   it('is for who has every space in the space that it names', async () => {
-    const here = (await skep.list({ queue: 'mail' })).jobs.length
+    const here = (await skep.jobs.list({ queue: 'mail' })).jobs.length
 
     const answers = await answersTo(bearing(EVERYWHERE, 'other'))
 
     expect(Object.values(answers)).not.toContain('PermissionDenied')
     expect(Object.values(answers)).not.toContain('Internal')
     // It enqueued there, and not here.
-    expect((await other.list({ queue: 'mail' })).jobs.length).toBeGreaterThan(0)
-    expect((await skep.list({ queue: 'mail' })).jobs).toHaveLength(here)
+    expect((await other.jobs.list({ queue: 'mail' })).jobs.length).toBeGreaterThan(0)
+    expect((await skep.jobs.list({ queue: 'mail' })).jobs).toHaveLength(here)
   })
 
   it.each([

@@ -24,11 +24,11 @@ it('a server that closes gives receivers no more jobs, and lets them end those t
   stream.write({ acks: [{ id, token, done: '"sent"' }] })
   await Promise.all([closed, ended])
 
-  expect(await skep.get(first?.id as string)).toMatchObject({
+  expect(await skep.jobs.get(first?.id as string)).toMatchObject({
     state: 'done',
     result: 'sent',
     starts: 1,
     lost: 0,
   })
-  expect(await skep.get(second?.id as string)).toMatchObject({ state: 'ready', lost: 0 })
+  expect(await skep.jobs.get(second?.id as string)).toMatchObject({ state: 'ready', lost: 0 })
 })

@@ -163,7 +163,7 @@ describe('frames that are none', () => {
       { numRuns: 30 },
     )
 
-    expect((await skep.get(job.id))?.state).toBe('ready')
+    expect((await skep.jobs.get(job.id))?.state).toBe('ready')
   }, 60_000)
 })
 

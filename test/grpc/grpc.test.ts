@@ -28,7 +28,7 @@ describe('gRPC with grpc-js', () => {
     stream.on('error', () => {})
     stream.write({ open: { name: 'test', queues: ['m*'], credits: 10 } })
     const results = await Promise.all(
-      jobs.map(({ id }: { id: string }) => skep.job(id).result({ timeout: '20s' })),
+      jobs.map(({ id }: { id: string }) => skep.jobs.handle(id).result({ timeout: '20s' })),
     )
     await vi.waitFor(() => expect(saved).toBe(2), { timeout: 20_000 })
     stream.end()
@@ -81,14 +81,14 @@ describe('gRPC with grpc-js', () => {
     expect(await codeOf({ payload: '{"id":' })).toBe('PAYLOAD_NOT_JSON')
     expect(await codeOf({ payload: '['.repeat(100_000) })).toBe('REQUEST_TOO_LARGE')
     expect(await codeOf({ payload: '1', run_at_ms: '9223372036854775807' })).toBe('OPTION_INVALID')
-    expect((await skep.list({})).jobs).toEqual([])
+    expect((await skep.jobs.list({})).jobs).toEqual([])
 
     // A result that cannot be kept as it is fails its run, as any result does that cannot be stored.
     const job = await skep.enqueue(mail, { to: 'a' })
     const polled = await call(client, 'Poll', { queues: ['mail'], max: 1, wait_ms: 20_000 })
     const { id, token } = polled.jobs[0]
     await call(client, 'Settle', { acks: [{ id, token, done: '9007199254740993' }] })
-    expect(await skep.get(job.id)).toMatchObject({
+    expect(await skep.jobs.get(job.id)).toMatchObject({
       errors: 1,
       failure: { message: expect.stringContaining('9007199254740993') },
     })
@@ -123,8 +123,8 @@ describe('gRPC with grpc-js', () => {
     await expect(again?.result({ timeout: '20s' })).resolves.toBe('fine')
     await expect(later?.result({ timeout: '20s' })).resolves.toBe('fine')
     await expect(dead?.result({ timeout: '20s' })).rejects.toMatchObject({ code: 'JOB_FAILED' })
-    expect(await skep.get(again?.id as string)).toMatchObject({ errors: 1, state: 'done' })
-    expect(await skep.get(dead?.id as string)).toMatchObject({
+    expect(await skep.jobs.get(again?.id as string)).toMatchObject({ errors: 1, state: 'done' })
+    expect(await skep.jobs.get(dead?.id as string)).toMatchObject({
       state: 'dead',
       failure: { message: 'unreadable' },
     })
@@ -153,7 +153,7 @@ describe('gRPC with grpc-js', () => {
     stream.write({ open: { queues: ['mail'], credits: 1 } })
 
     await expect(job.result({ timeout: '20s' })).resolves.toBe('second')
-    expect(await skep.get(job.id)).toMatchObject({ lost: 1 })
+    expect(await skep.jobs.get(job.id)).toMatchObject({ lost: 1 })
     stream.end()
   })
 
@@ -212,6 +212,6 @@ describe('gRPC with grpc-js', () => {
     })
 
     await expect(wrong).rejects.toMatchObject({ code: 3, details: expect.stringContaining('not JSON') })
-    expect(await skep.counts()).toEqual([])
+    expect(await skep.queues.list()).toEqual([])
   })
 })

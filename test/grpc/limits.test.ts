@@ -85,19 +85,6 @@ describe('gRPC', () => {
     expect(Number(error.metadata.get('retry-after')[0])).toBeGreaterThanOrEqual(1)
   })
 
-  it('refuses more bytes than a space may store', async () => {
-    const { address } = await stage({ quotas: { '*': { storedBytes: 10_000 } } })
-    const { skep: client, call } = grpcClient(address)
-    const jobs = [{ queue: 'mail', payload: JSON.stringify('x'.repeat(3_000)) }]
-    await call(client, 'Enqueue', { jobs: [...jobs, ...jobs] })
-
-    const error = await call(client, 'Enqueue', { jobs: [...jobs, ...jobs] }).catch((one) => one)
-
-    expect([error.code, error.metadata.get('skep-code')]).toEqual([8, ['QUOTA_EXCEEDED']])
-    expect(Number(error.metadata.get('retry-after')[0])).toBeGreaterThanOrEqual(1)
-    await call(client, 'Enqueue', { jobs })
-  })
-
   it('ends a stream whose words make no sense with an error that says so', async () => {
     const { address } = await stage()
     const { skep: client } = grpcClient(address)

@@ -71,7 +71,7 @@ async function begin(): Promise<Stage & { streams(token: string): Promise<readon
 const everything = { scopes: ['read', 'work'] as const, queues: ['*'] }
 
 async function held(skep: SkepClient): Promise<number> {
-  return (await skep.counts([mail]))[0]?.running ?? 0
+  return (await skep.queues.list([mail]))[0]?.running ?? 0
 }
 
 describe('every stream', () => {

@@ -14,7 +14,7 @@ const { families } = parseExposition(
     queues: [{ queue: 'mail', states: { ready: 1, running: 0, dead: 0 }, oldestMs: 0, unhandled: 1 }],
     rates: [{ queue: 'mail', enqueued: 1, done: 1, failed: 1, spark: [], failures: [] }],
     totals: new Map([['mail', tally]]),
-    workers: [{ id: 'a', host: 'h', running: 0, concurrency: 1, lagMs: 1, quiet: false, life: 'here' }],
+    workers: [{ id: 'a', host: 'h', running: 0, concurrency: 1, lagMs: 1, paused: false, life: 'here' }],
     isNotifierUp: true,
     process: { memoryBytes: 1, cpuSeconds: 1, startSeconds: 1 },
   }),
@@ -89,9 +89,9 @@ describe('the alert rules and the dashboard', () => {
   it('name commands that exist', async () => {
     const folder = new URL('../../src/cli/commands/', import.meta.url)
     const modules = await Promise.all(
-      readdirSync(folder).map(
-        async (name) => (await import(new URL(name, folder).href)) as Record<string, unknown>,
-      ),
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map(async (name) => (await import(new URL(name, folder).href)) as Record<string, unknown>),
     )
     const commands = modules
       .flatMap((module) => Object.values(module))

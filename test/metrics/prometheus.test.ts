@@ -14,9 +14,9 @@ function exposed(tally: Tally): Exposition {
     rates: [{ queue: 'mail', enqueued: 0.5, done: 2, failed: 0, spark: [], failures: [] }],
     totals: new Map([['mail', tally]]),
     workers: [
-      { id: 'a', host: 'h"o\\s\nt', running: 2, concurrency: 10, lagMs: 12, quiet: false, life: 'here' },
-      { id: 'b', host: 'h', running: 1, concurrency: 5, lagMs: null, quiet: true, life: 'unsure' },
-      { id: 'c', host: 'h', running: 9, concurrency: 9, lagMs: 9, quiet: false, life: 'gone' },
+      { id: 'a', host: 'h"o\\s\nt', running: 2, concurrency: 10, lagMs: 12, paused: false, life: 'here' },
+      { id: 'b', host: 'h', running: 1, concurrency: 5, lagMs: null, paused: true, life: 'unsure' },
+      { id: 'c', host: 'h', running: 9, concurrency: 9, lagMs: 9, paused: false, life: 'gone' },
     ],
     isNotifierUp: true,
     process,
@@ -33,7 +33,7 @@ describe('the exposition for Prometheus', () => {
     expect(value('skep_jobs_unhandled', { queue: 'mail' })).toBe(3)
     expect(value('skep_jobs_per_second', { queue: 'mail', what: 'enqueued' })).toBe(0.5)
     expect(value('skep_workers', {})).toBe(2)
-    expect(value('skep_workers_quiet', {})).toBe(1)
+    expect(value('skep_workers_paused', {})).toBe(1)
     expect(value('skep_worker_slots', {})).toBe(15)
     expect(value('skep_worker_slots_used', {})).toBe(3)
     expect(value('skep_notifier_up', {})).toBe(1)

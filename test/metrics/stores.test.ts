@@ -34,9 +34,9 @@ describe.each([
     for (const job of jobs) await job.result({ timeout: '30s' }).catch(() => {})
     await worker.ready
 
-    const [view] = await here.workers()
+    const [view] = await here.workers.list()
     expect(view).toMatchObject({ id: worker.id, version: '7', node: process.version, quiet: false })
-    expect(await here.cards()).toMatchObject([{ queue: 'mail', timeoutMs: 60_000 }])
+    expect(await here.queues.declarations()).toMatchObject([{ queue: 'mail', timeoutMs: 60_000 }])
     expect(await here.metrics.deploys({ range: '1h' })).toMatchObject([{ version: '7' }])
 
     // Written when the worker has stopped, and seen without any wait.
@@ -73,14 +73,14 @@ describe.each([
     const worker = there.worker([mail.handle(() => 1)], { lease: '3s' })
     await worker.ready
 
-    await here.order(worker.id, 'quiet', { by: 'ann' })
-    await expect.poll(async () => (await here.workers())[0]?.quiet, { timeout: 25_000 }).toBe(true)
+    await here.workers.pause(worker.id, { by: 'ann' })
+    await expect.poll(async () => (await here.workers.list())[0]?.paused, { timeout: 25_000 }).toBe(true)
     const job = await here.enqueue(mail, 'later')
-    await here.order(worker.id, 'none')
+    await here.workers.resume(worker.id)
     expect(await job.result({ timeout: '25s' })).toBe(1)
-    await here.order(worker.id, 'stop')
+    await here.workers.stop(worker.id)
 
     await worker.stopped
-    expect(await here.workers()).toEqual([])
+    expect(await here.workers.list()).toEqual([])
   })
 })

@@ -1,12 +1,12 @@
 import type { Bounds } from './world.ts'
 
-/** One job in depth: two settlements on their way at once, late ones, doubled ones, retries, rescues, a redrive. */
+/** One job in depth: two settlements on their way at once, late ones, doubled ones, retries, rescues, a retry by hand. */
 export const DEEP: Bounds = {
   jobs: 1,
   runs: 1,
   messages: 2,
   copies: 2,
-  redrives: 0,
+  retriesByHand: 0,
   retries: 1,
   rescues: 1,
   starts: 1,
@@ -19,7 +19,7 @@ export const WIDE: Bounds = {
   runs: 1,
   messages: 1,
   copies: 1,
-  redrives: 0,
+  retriesByHand: 0,
   retries: 0,
   rescues: 0,
   starts: 1,
@@ -27,4 +27,4 @@ export const WIDE: Bounds = {
 }
 
 /** For the planted faults: everything a little. The search ends at the first fault. */
-export const FULL: Bounds = { ...DEEP, redrives: 1, starts: 2 }
+export const FULL: Bounds = { ...DEEP, retriesByHand: 1, starts: 2 }

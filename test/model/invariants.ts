@@ -13,15 +13,15 @@ export function stateFault(bounds: Bounds, world: World): string | null {
   return holderFault(world)
 }
 
-/** What is wrong with going from one world to the next: what has ended stays so until it is redriven. */
+/** What is wrong with going from one world to the next: what has ended stays so until it is retried. */
 export function stepFault(before: World, after: World): string | null {
   for (const [number, was] of before.store.jobs.entries()) {
     const is = after.store.jobs[number] ?? null
     if (was === is) continue
     if (was === null) return `job${number} came back`
-    const isRedriven = is?.generation === was.generation + 1
-    if (isFinal(was.state) && !isRedriven) return `job${number} left ${was.state}`
-    if (isRedriven && !isFinal(was.state)) return `job${number} was redriven while ${was.state}`
+    const isRetried = is?.generation === was.generation + 1
+    if (isFinal(was.state) && !isRetried) return `job${number} left ${was.state}`
+    if (isRetried && !isFinal(was.state)) return `job${number} was retried while ${was.state}`
     if (is?.state === 'running' && was.state === 'running' && is.token !== was.token) {
       return `job${number} changed hands`
     }

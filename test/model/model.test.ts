@@ -124,8 +124,8 @@ describe('the search finds, by the shortest way,', () => {
       fault: 'job0 is out of shape: it counts its start',
       trace: ['time passes', 'w0 claims job0, hears nothing'],
     },
-    'a redrive that keeps the token': {
-      rules: { redrive: (job, now) => ({ ...RULES.redrive(job, now), token: job.token }) },
+    'a retry that keeps the token': {
+      rules: { retry: (job, now) => ({ ...RULES.retry(job, now), token: job.token }) },
       fault: 't2 heard ok for what it did not do',
       trace: [
         'time passes',
@@ -133,12 +133,12 @@ describe('the search finds, by the shortest way,', () => {
         'w0 settles t2: success',
         'w0 settles t2 again',
         'the settlement of t2 (success) arrives: done',
-        'job0 is redriven',
+        'job0 is retried',
         'the settlement of t2 (success) arrives: ready',
       ],
     },
-    'a redrive that keeps the cancel': {
-      rules: { redrive: (job, now) => ({ ...RULES.redrive(job, now), cancelReason: job.cancelReason }) },
+    'a retry that keeps the cancel': {
+      rules: { retry: (job, now) => ({ ...RULES.retry(job, now), cancelReason: job.cancelReason }) },
       fault: 'job0 forgot its cancel',
       trace: [
         'time passes',
@@ -146,7 +146,7 @@ describe('the search finds, by the shortest way,', () => {
         'job0 is cancelled: requested',
         'w0 settles t2: success',
         'the settlement of t2 (success) arrives: done',
-        'job0 is redriven',
+        'job0 is retried',
         'w0 claims job0, hears nothing',
       ],
     },
@@ -183,10 +183,10 @@ describe('the search finds, by the shortest way,', () => {
       fault: 'some job can never end',
       trace: [],
     },
-    'a redrive of a job that waits': {
-      rules: { isPossible: (action, state) => action === 'redrive' || RULES.isPossible(action, state) },
-      fault: 'job0 was redriven while delayed',
-      trace: ['job0 is redriven'],
+    'a retry of a job that waits': {
+      rules: { isPossible: (action, state) => action === 'retry' || RULES.isPossible(action, state) },
+      fault: 'job0 was retried while delayed',
+      trace: ['job0 is retried'],
     },
   }
 
@@ -215,7 +215,7 @@ describe('the store of the search', () => {
       rescue: fc.boolean(),
       ran: fc.boolean(),
     }),
-    fc.record({ call: fc.constantFrom('cancel' as const, 'redrive' as const), number }),
+    fc.record({ call: fc.constantFrom('cancel' as const, 'retry' as const), number }),
     fc.record({ call: fc.constant('wait' as const), ticks: fc.integer({ min: 1, max: 2 }) }),
   )
 

@@ -17,7 +17,7 @@ export type Rules = Pick<
   | 'keptToken'
   | 'settle'
   | 'finish'
-  | 'redrive'
+  | 'retry'
   | 'isPossible'
 > & { readonly judge: typeof judge }
 
@@ -126,13 +126,13 @@ export function change(
   rules: Rules,
   store: Stored,
   number: number,
-  action: 'cancel' | 'redrive',
+  action: 'cancel' | 'retry',
   keepMs: number,
   now: number,
 ): { store: Stored; status: 'ok' | 'requested' | 'refused' } {
   const job = store.jobs[number]
   if (!job || !rules.isPossible(action, job.state)) return { store, status: 'refused' }
-  if (action === 'redrive') return { store: put(store, number, rules.redrive(job, now)), status: 'ok' }
+  if (action === 'retry') return { store: put(store, number, rules.retry(job, now)), status: 'ok' }
   if (job.state === 'running') {
     return { store: put(store, number, { ...job, cancelReason: REASON }), status: 'requested' }
   }

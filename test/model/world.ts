@@ -15,8 +15,8 @@ export interface Bounds {
   /** Settlements that are on their way at a time, and copies of one of them. */
   readonly messages: number
   readonly copies: number
-  /** Redrives of one job. */
-  readonly redrives: number
+  /** Retries of one finished job by an operator. */
+  readonly retriesByHand: number
   /** Retries after errors, and after lost runs. */
   readonly retries: number
   readonly rescues: number
@@ -192,14 +192,13 @@ function* commands(rules: Rules, bounds: Bounds, world: World, job: number): Gen
     const next = withTruth({ ...world, store: cancelled.store }, job, { ...truth, isCancelled: true })
     yield { label: `job${job} is cancelled: ${cancelled.status}`, next, fault: null, isHealthy: false }
   }
-  if (truth.generation < bounds.redrives) {
-    const redriven = stores.change(rules, store, job, 'redrive', KEEP_MS, now)
-    const next = withTruth({ ...world, store: redriven.store }, job, {
+  if (truth.generation < bounds.retriesByHand) {
+    const retried = stores.change(rules, store, job, 'retry', KEEP_MS, now)
+    const next = withTruth({ ...world, store: retried.store }, job, {
       ...NEW,
       generation: truth.generation + 1,
     })
-    if (redriven.status === 'ok')
-      yield { label: `job${job} is redriven`, next, fault: null, isHealthy: false }
+    if (retried.status === 'ok') yield { label: `job${job} is retried`, next, fault: null, isHealthy: false }
   }
   // An enqueue whose answer was lost is sent again, however late.
   const again = stores.insert(rules, store, job, newJob(job), now)

@@ -39,7 +39,7 @@ it('a server that stands still stops nobody, is told to be down, and is used aga
   const handle = await program.enqueue(mail, { n: 2 })
   await eventually(
     'the job to be found without a word',
-    async () => (await program.get(handle.id))?.state === 'done',
+    async () => (await program.jobs.get(handle.id))?.state === 'done',
   )
   await eventually('the news that it is down', () => near!.health().status === 'down')
 

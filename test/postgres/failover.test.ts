@@ -105,7 +105,7 @@ describe('a standby that is promoted under load', { timeout: 240_000 }, () => {
     await vi.waitFor(() => expect(load.acknowledged.size).toBeGreaterThan(before + 200), patience)
     await load.stop()
     await vi.waitFor(async () => {
-      const [counts] = await skep.counts([mail])
+      const [counts] = await skep.queues.list([mail])
       expect(counts).toMatchObject({ ready: 0, running: 0, delayed: 0 })
     }, patience)
     const saved = await done(standby)
@@ -146,7 +146,7 @@ describe('a standby that is promoted under load', { timeout: 240_000 }, () => {
     await vi.waitFor(() => expect(load.acknowledged.size).toBeGreaterThan(resumed), patience)
     await load.stop()
     await vi.waitFor(async () => {
-      const [counts] = await skep.counts([mail])
+      const [counts] = await skep.queues.list([mail])
       expect(counts).toMatchObject({ ready: 0, running: 0, delayed: 0 })
     }, patience)
     const saved = await done(standby)
@@ -177,7 +177,7 @@ describe('a standby that is promoted under load', { timeout: 240_000 }, () => {
     const answers = await fake.ackUntilKnown(given)
     expect(new Set(answers.values())).toEqual(new Set(['saved']))
     for (const { id, token } of given) {
-      expect(await skep.get(id)).toMatchObject({ state: 'done', result: token, starts: 1, lost: 0 })
+      expect(await skep.jobs.get(id)).toMatchObject({ state: 'done', result: token, starts: 1, lost: 0 })
     }
     // Nothing ran again.
     expect(fake.jobs).toHaveLength(100)
@@ -210,12 +210,12 @@ describe('a standby that is promoted under load', { timeout: 240_000 }, () => {
 
     const answers = await fake.ackUntilKnown(open)
     await vi.waitFor(async () => {
-      const [counts] = await skep.counts([mail])
+      const [counts] = await skep.queues.list([mail])
       expect(counts).toMatchObject({ done: 100, running: 0, ready: 0 })
     }, patience)
     const replicated = open.slice(0, 25).map(({ id }) => id)
     for (const { id, token } of open) {
-      const job = await skep.get(id)
+      const job = await skep.jobs.get(id)
       expect(job).toMatchObject({ state: 'done' })
       // What was answered is what the store has: the result of this attempt, or that of a later one.
       expect([answers.get(id), job?.result === token]).toEqual(

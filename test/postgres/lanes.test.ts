@@ -284,7 +284,7 @@ describe('everything at once', () => {
       loop(6, (own, random) => limit(own, { concurrency: random.int(3, 9) }, random.pick(queues))),
       loop(7, (own, random) =>
         own.change({
-          action: random.pick(['cancel', 'promote', 'redrive'] as const),
+          action: random.pick(['cancel', 'promote', 'retry'] as const),
           space: 'acme',
           target: { ids: known.slice(-20) },
           failure: null,

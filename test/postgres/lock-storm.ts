@@ -132,8 +132,8 @@ export class LockStorm {
       'bury',
       'promote',
       'prioritize',
-      'redrive',
-      'redrive',
+      'retry',
+      'retry',
     ] as const)
     await this.#store.change({
       action,

@@ -135,7 +135,7 @@ describe('notes in Postgres', () => {
     const { id } = await there.enqueue(mail, 1)
 
     const seen: string[] = []
-    for await (const event of here.watch(id)) {
+    for await (const event of here.jobs.watch(id)) {
       if (event.kind === 'log') seen.push(event.message)
       if (event.kind === 'progress') seen.push(String(event.value))
       // It goes on only when the other process has seen what came before.

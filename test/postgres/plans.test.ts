@@ -162,36 +162,6 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
     expect(Math.max(...rows)).toBeLessThanOrEqual(3)
   })
 
-  it('weigh a page by the index of its list, and read no more than the page', async () => {
-    const world = await createWorld()
-    const filler = await world.open({ migrate: true, listen: false })
-    for (let n = 0; n < 5; n++) {
-      await filler.insert({ jobs: newJobs(1_000) })
-      await finish(filler, await take(filler, 1_000))
-    }
-    const laned = newJobs(1_000).map((job, at) => ({ ...job, lane: `lane-${at % 100}` }))
-    for (const jobs of [newJobs(1_000), laned]) {
-      await filler.insert({ jobs })
-      await filler.insert({ jobs: newJobs(1_000).map((job, at) => ({ ...job, delayMs: 3_600_000 + at })) })
-    }
-    await prepare(world)
-    const { store, plans } = await explained(world)
-
-    for (const state of ['ready', 'delayed', 'done'] as const) {
-      const page = { space: 'acme', queue: 'mail', state, limit: 1_500, cursor: null }
-      const { jobs, cursor } = await store.weigh(page)
-      plans()
-      const next = await store.weigh({ ...page, limit: 7, cursor })
-      const all = plans().join('\n')
-
-      expect([jobs, next.jobs], state).toEqual([1_500, 7])
-      expect(all, state).not.toMatch(/Seq Scan|Bitmap/)
-      // Delayed jobs of one moment are sorted by id, and so some are read ahead.
-      const most = [...all.matchAll(/Scan .*on (?:jobs|archive\w*)\b.*rows=(\d+)(?:\.\d+)? loops/g)]
-      expect(Math.max(...most.map(([, rows]) => Number(rows))), state).toBeLessThanOrEqual(64)
-    }
-  })
-
   it('find the lanes of a range by the index of its slices, and look at no others', async () => {
     const world = await createWorld()
     const filler = await world.open({ migrate: true, listen: false })
@@ -275,7 +245,7 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
     await finish(store, jobs, { to: 'dead', failure: '{}' })
     const settling = plans()
     const target = { ids: jobs.map(({ id }) => id) }
-    await store.change({ action: 'redrive', space: 'acme', target, failure: null, keepMs: 0 })
+    await store.change({ action: 'retry', space: 'acme', target, failure: null, keepMs: 0 })
     await store.change({ action: 'cancel', space: 'acme', target, failure: null, keepMs: 0 })
     const [run] = runs
     const branch = newRun({ root: run!.id, member: { group: uuid(), n: 0 } })

@@ -40,7 +40,7 @@ async function useAll(store: Store): Promise<void> {
     },
   })
   const change = await store.change({
-    action: 'redrive',
+    action: 'retry',
     space: 'acme',
     target: { queue: 'mail', state: 'dead', limit: 10 },
     failure: null,
@@ -342,7 +342,7 @@ describe('PgBouncer in transaction mode', () => {
           status: 'down',
           detail: expect.stringMatching(/^Not listening: .*Pass listen: false/),
         })
-        expect((await skep.workers()).map(({ life }) => life)).toEqual(['unsure'])
+        expect((await skep.workers.list()).map(({ life }) => life)).toEqual(['unsure'])
         expect(locks).toEqual([])
         expect(warnings).toHaveLength(1)
       } finally {
@@ -404,7 +404,7 @@ describe('PgBouncer in session mode', () => {
         await worker.ready
 
         await eventually('the connection', () => worker.health().notifier.status === 'up')
-        await eventually('the lock', async () => (await skep.workers())[0]?.life === 'here')
+        await eventually('the lock', async () => (await skep.workers.list())[0]?.life === 'here')
       } finally {
         await skep.close()
         await pool.end()

@@ -150,7 +150,7 @@ describe('where a claim begins to search', () => {
 
     await finish(store, started.slice(1), { to: 'dead' })
     await store.change({
-      action: 'redrive',
+      action: 'retry',
       space: 'acme',
       target: { ids: [started[1]!.id] },
       failure: null,

@@ -389,7 +389,7 @@ it.each([6, 7] as const)('Prisma %s keeps its own rows and the job together', as
 
   expect(await client.account.count({ where: { name: `Ada ${major}` } })).toBe(1)
   expect(await client.account.count({ where: { name: `Bob ${major}` } })).toBe(0)
-  const { jobs } = await skep.list({ queue: 'welcome', state: 'ready' })
+  const { jobs } = await skep.jobs.list({ queue: 'welcome', state: 'ready' })
   expect(jobs.filter(({ payload }) => String(payload).endsWith(` ${major}`)).map((job) => job.id)).toEqual([
     id,
   ])

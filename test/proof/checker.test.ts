@@ -46,12 +46,12 @@ function choose(
   return s.record({ ...asked, type: 'invoke' }).record({ ...asked, ...answer })
 }
 
-/** Two jobs of a strict lane end, and one call redrives them: the store writes them in this order. */
-function redriveTogether(s: Story, ids: readonly string[]): Story {
+/** Two jobs of a strict lane end, and one call retries them: the store writes them in this order. */
+function retryTogether(s: Story, ids: readonly string[]): Story {
   const row = { lane: 'l' }
   s.enqueue('a', { row }).wait(50).enqueue('b', { row })
   for (const id of ['a', 'b']) s.command('bury', id, () => s.finish(id, 'dead'))
-  const call = { f: 'command', action: 'redrive', call: 7 } as const
+  const call = { f: 'command', action: 'retry', call: 7 } as const
   s.record({ ...call, type: 'invoke', id: SELECTION })
   for (const id of ids) s.begin(id)
   for (const id of ids) s.record({ ...call, type: 'ok', id, result: 'ok' })
@@ -94,8 +94,8 @@ describe('the checker accepts', () => {
       choose(s, 'fast', '{}', { type: 'fail' })
       return s.run('a', 't1')
     },
-    'jobs of a strict lane that one redrive brings back': (s) => {
-      redriveTogether(s, ['b', 'a']).run('a', 't1').run('b', 't2')
+    'jobs of a strict lane that one retry brings back': (s) => {
+      retryTogether(s, ['b', 'a']).run('a', 't1').run('b', 't2')
       return s.history({ order: ['mail/l'] })
     },
     'a delayed job': (s) => s.enqueue('a', { delayMs: 500 }).wait(500).run('a', 't1'),
@@ -156,10 +156,10 @@ describe('the checker accepts', () => {
       s.enqueue('a').claim(['a'], 't1').start('a', 't1').cancel('a').end('a', 't1')
       return s.settle('a', 't1')
     },
-    'a redrive of a cancelled job': (s) => s.enqueue('a').cancel('a').redrive('a').run('a', 't1'),
-    'a redrive of a finished job': (s) => s.enqueue('a').run('a', 't1').redrive('a').wait(5).run('a', 't2'),
-    'a redrive by somebody who heard nothing': (s) => {
-      s.enqueue('a').run('a', 't1').record({ f: 'command', type: 'invoke', action: 'redrive', id: 'a' })
+    'a retry of a cancelled job': (s) => s.enqueue('a').cancel('a').retry('a').run('a', 't1'),
+    'a retry of a finished job': (s) => s.enqueue('a').run('a', 't1').retry('a').wait(5).run('a', 't2'),
+    'a retry by somebody who heard nothing': (s) => {
+      s.enqueue('a').run('a', 't1').record({ f: 'command', type: 'invoke', action: 'retry', id: 'a' })
       return s.begin('a').run('a', 't2')
     },
     'a job that is discarded': (s) => s.enqueue('a', { queue: 'fast' }).run('a', 't1', { removes: true }),
@@ -212,8 +212,8 @@ describe('the checker accepts', () => {
         .hears('a', 't1', { to: 'delayed' }, 'done')
       return s.told('finished', 'a', 't1')
     },
-    'a handler that saved its own success, while the redriven job runs': (s) => {
-      s.enqueue('a').claim(['a'], 't1').start('a', 't1').settle('a', 't1', { value: '1' }).redrive('a')
+    'a handler that saved its own success, while the retried job runs': (s) => {
+      s.enqueue('a').claim(['a'], 't1').start('a', 't1').settle('a', 't1', { value: '1' }).retry('a')
       s.as('w2#1').wait(5).run('a', 't2').as('w1#1').end('a', 't1')
       return s
     },
@@ -279,10 +279,10 @@ describe('the checker accepts', () => {
         ],
       })
     },
-    'a strict lane, also after a redrive': (s) => {
+    'a strict lane, also after a retry': (s) => {
       const row = { lane: 'l' }
       s.enqueue('a', { row }).enqueue('b', { row }).enqueue('c', { row }).cancel('b')
-      s.run('a', 't1').run('c', 't2').redrive('a').run('a', 't3')
+      s.run('a', 't1').run('c', 't2').retry('a').run('a', 't3')
       return s.history({ order: ['mail/l'] })
     },
     'a strict lane whose first job is tried again, handed back and left behind': (s) => {
@@ -291,7 +291,7 @@ describe('the checker accepts', () => {
       failOnce(s, 'a', 't1').wait(100)
       s.claim(['a'], 't2').settle('a', 't2', { to: 'ready', refund: true })
       loseOnce(s, 'a', 't3').cancel('a')
-      s.run('b', 't4').redrive('a').run('a', 't5')
+      s.run('b', 't4').retry('a').run('a', 't5')
       return s.history({ order: ['mail/l'] })
     },
     'jobs of a strict lane in another order than the audit saw them, because their enqueues overlapped': (
@@ -443,12 +443,12 @@ describe('the checker rejects', () => {
         s.enqueue('a', { unique }).run('a', 't1').prune('a')
         return s.enqueue('b', { unique }).run('b', 't2')
       },
-      'a redrive of a job whose key is held': (s) =>
+      'a retry of a job whose key is held': (s) =>
         s
           .enqueue('a', { unique: UNIQUE })
           .run('a', 't1')
           .enqueue('b', { unique: UNIQUE })
-          .redrive('a')
+          .retry('a')
           .run('a', 't2')
           .run('b', 't3'),
       'a duplicate that is there as well': (s) =>
@@ -565,7 +565,7 @@ describe('the checker rejects', () => {
         s.change('a', { state: 'ready', finishedAt: null, expiresAt: null, result: null })
         return s.cancel('a')
       },
-      'a done job that begins anew although nobody redrove it': (s) =>
+      'a done job that begins anew although nobody retried it': (s) =>
         s.enqueue('a').run('a', 't1').begin('a').cancel('a'),
       'a discarded job that is inserted again': (s) => {
         s.enqueue('a', { queue: 'fast' }).run('a', 't1', { removes: true })
@@ -595,7 +595,7 @@ describe('the checker rejects', () => {
           .enqueue('a')
           .command('bury', 'a', () => s.finish('a', 'dead'))
           .command('cancel', 'a', () => s.change('a', { state: 'cancelled' })),
-      'a dead job that nobody redrove': (s) =>
+      'a dead job that nobody retried': (s) =>
         s
           .enqueue('a')
           .command('bury', 'a', () => s.finish('a', 'dead'))
@@ -640,9 +640,9 @@ describe('the checker rejects', () => {
       'a job that is dead without a failure': (s) =>
         s.enqueue('a').run('a', 't1', { how: 'threw', to: 'dead' }),
       'a job that nobody buried': (s) => s.enqueue('a').finish('a', 'dead'),
-      'a redrive that keeps the counters': (s) => {
+      'a retry that keeps the counters': (s) => {
         s.enqueue('a').run('a', 't1')
-        s.command('redrive', 'a', () =>
+        s.command('retry', 'a', () =>
           s.change('a', { ...s.row('a'), state: 'ready', generation: 1, finishedAt: null, expiresAt: null }),
         )
         return s.run('a', 't2')
@@ -681,22 +681,17 @@ describe('the checker rejects', () => {
         s.run('b', 't2').wait(100).run('a', 't3')
         return s.history({ order: ['mail/l'] })
       },
-      'a redriven job that comes before those that wait': (s) => {
+      'a retried job that comes before those that wait': (s) => {
         const row = { lane: 'l' }
-        s.enqueue('a', { row })
-          .enqueue('b', { row })
-          .run('a', 't1')
-          .redrive('a')
-          .run('a', 't2')
-          .run('b', 't3')
+        s.enqueue('a', { row }).enqueue('b', { row }).run('a', 't1').retry('a').run('a', 't2').run('b', 't3')
         return s.history({ order: ['mail/l'] })
       },
-      'jobs that one redrive brings back in another order than that of their enqueues': (s) => {
-        redriveTogether(s, ['b', 'a']).run('b', 't1').run('a', 't2')
+      'jobs that one retry brings back in another order than that of their enqueues': (s) => {
+        retryTogether(s, ['b', 'a']).run('b', 't1').run('a', 't2')
         return s.history({ order: ['mail/l'] })
       },
-      'jobs that one redrive brings back in another order, between processes': (s) => {
-        redriveTogether(s, ['a', 'b']).run('b', 't1').run('a', 't2')
+      'jobs that one retry brings back in another order, between processes': (s) => {
+        retryTogether(s, ['a', 'b']).run('b', 't1').run('a', 't2')
         return s.historyOfProcesses({ order: ['mail/l'] })
       },
       'a job that overtakes in its lane': (s) => {
@@ -720,7 +715,7 @@ describe('the checker rejects', () => {
       'two jobs of a lane at once': (s) => {
         const row = { lane: 'l' }
         s.enqueue('a', { row }).run('a', 't1').enqueue('b', { row }).claim(['b'], 't2').start('b', 't2')
-        s.redrive('a').run('a', 't3').end('b', 't2').settle('b', 't2')
+        s.retry('a').run('a', 't3').end('b', 't2').settle('b', 't2')
         return s.history({ order: ['mail/l'] })
       },
     },
@@ -981,7 +976,7 @@ describe('the checker rejects', () => {
       },
       'a generation that leaps': (s) => {
         s.enqueue('a').cancel('a')
-        s.command('redrive', 'a', () => s.begin('a'))
+        s.command('retry', 'a', () => s.begin('a'))
         const last = s.audit.pop()
         s.rows.set('a', last?.before as AuditRow)
         s.change('a', { ...(last?.after as AuditRow), generation: 2 })

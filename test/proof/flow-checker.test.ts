@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { NEEDS_ALL, OPEN } from '../../src/core/flows/groups.ts'
 import { signalGroup } from '../../src/flows/signals.ts'
 import { groupsFireOnce } from './checker/flows/groups.ts'
-import { undoneStaysUndone } from './checker/flows/redrives.ts'
+import { undoneStaysUndone } from './checker/flows/retries.ts'
 import { runsFollowTheirShape } from './checker/flows/runs.ts'
 import { FlowStory } from './checker/flows/story.ts'
 import { viewOf } from './checker/view.ts'
@@ -107,10 +107,10 @@ describe('the checker of flows accepts', () => {
       open().end('o', 0).end('o', 1, 'dead').seal('o').fire('o', 'failure'),
     'an open group that fires when the last has ended after its seal': () =>
       open().end('o', 0).seal('o').end('o', 1).fire('o', 'success'),
-    'a redrive of the job that a failed run waits for': () =>
-      failed().redrive('g2').done('g2', { b: 2 }).ends(S3),
-    'a redrive of a job that undoes': () =>
-      undoing(['u']).end('u', 0, 'dead').redrive('u').end('u', 0).fire('u', 'settled').move(S2, null, FAILED),
+    'a retry of the job that a failed run waits for': () =>
+      failed().retry('g2').done('g2', { b: 2 }).ends(S3),
+    'a retry of a job that undoes': () =>
+      undoing(['u']).end('u', 0, 'dead').retry('u').end('u', 0).fire('u', 'settled').move(S2, null, FAILED),
     'a member that was done and dies, after its group has succeeded': () => {
       const s = two()
       s.jobs.change('g2.0', { state: 'ready', result: null, finishedAt: null })
@@ -133,34 +133,34 @@ describe('the checker of flows rejects', () => {
         return s
       },
     ],
-    'a redrive of a job of a run that was undone': [
+    'a retry of a job of a run that was undone': [
       'terminal-left',
-      'It was redriven although run r is undone',
-      () => undone().redrive('g2'),
+      'It was retried although run r is undone',
+      () => undone().retry('g2'),
     ],
-    'a redrive of a job of a run that is about to be undone': [
+    'a retry of a job of a run that is about to be undone': [
       'terminal-left',
-      'It was redriven although run r is about to be undone',
+      'It was retried although run r is about to be undone',
       () => {
-        const s = second(true).end('g2', 0, 'dead').fire('g2', 'failure').redrive('g2').end('g2', 0, 'dead')
+        const s = second(true).end('g2', 0, 'dead').fire('g2', 'failure').retry('g2').end('g2', 0, 'dead')
         s.move(S2, 'u', { failing: true }).group('u', UNDO).end('u', 0).fire('u', 'settled')
         return s.move(S2, null, FAILED)
       },
     ],
-    'a redrive of a job of a run that was cancelled': [
+    'a retry of a job of a run that was cancelled': [
       'terminal-left',
-      'It was redriven although run r was cancelled',
+      'It was retried although run r was cancelled',
       () => {
         const s = second().end('g2', 0, 'cancelled').fire('g2', 'failure')
-        return s.move(S2, 'g2', { status: 'cancelled' }).redrive('g2')
+        return s.move(S2, 'g2', { status: 'cancelled' }).retry('g2')
       },
     ],
-    'a redrive of a job of a step that is over': [
+    'a retry of a job of a step that is over': [
       'terminal-left',
-      'It was redriven although run r does not wait for it',
+      'It was retried although run r does not wait for it',
       () => {
         const s = second()
-        s.jobs.redrive('g1.0')
+        s.jobs.retry('g1.0')
         return s.done('g2', { b: 2 }).ends(S3)
       },
     ],

@@ -52,18 +52,19 @@ describe('slow receivers', { timeout: 60_000 }, () => {
     const sent = slow.jobs.length
     expect(sent).toBeLessThan(30)
 
-    await skep.pause(mail)
+    await skep.queues.pause(mail)
 
     expect(slow.receiver?.unacked).toBe(sent)
     await vi.waitFor(
-      async () => expect((await skep.counts([mail]))[0]).toMatchObject({ running: sent, ready: 30 - sent }),
+      async () =>
+        expect((await skep.queues.list([mail]))[0]).toMatchObject({ running: sent, ready: 30 - sent }),
       patience,
     )
     slow.takes = true
     slow.receiver?.drained()
     await slow.ack(slow.jobs)
     expect(slow.jobs).toHaveLength(sent)
-    await skep.resume(mail)
+    await skep.queues.resume(mail)
     await vi.waitFor(() => expect(slow.jobs).toHaveLength(30), patience)
   })
 
@@ -200,7 +201,7 @@ describe('slow receivers', { timeout: 60_000 }, () => {
     expect(await second.ack(second.jobs.slice(0, 1))).toEqual({ saved: 1, results: [] })
     await hub.disconnect('default', second.receiver?.id as string)
     await closing
-    const [counts] = await skep.counts([mail])
+    const [counts] = await skep.queues.list([mail])
     expect(counts).toMatchObject({ done: 1, ready: 1, running: 0 })
   })
 })

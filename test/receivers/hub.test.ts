@@ -27,7 +27,7 @@ describe('receivers', () => {
     const answer = await receiver.ack(receiver.jobs, { done: { ok: true } })
     expect(answer).toEqual({ saved: 3, results: [] })
     expect(await handles[0]?.result()).toEqual({ ok: true })
-    expect((await skep.get(receiver.jobs[2]?.id as string))?.state).toBe('done')
+    expect((await skep.jobs.get(receiver.jobs[2]?.id as string))?.state).toBe('done')
   })
 
   it('replaces characters of a name that nobody sees or that turn the text around', async () => {
@@ -77,7 +77,7 @@ describe('receivers', () => {
     const late = await first.ack(first.jobs.slice(0, 1))
     expect(late.results).toMatchObject([{ status: 'lost' }])
     await second.ack(second.jobs)
-    expect((await skep.get(second.jobs[0]?.id as string))?.lost).toBe(1)
+    expect((await skep.jobs.get(second.jobs[0]?.id as string))?.lost).toBe(1)
   })
 
   it('takes back without a count what a receiver that says goodbye held', async () => {
@@ -88,7 +88,7 @@ describe('receivers', () => {
     first.receiver?.close('done')
     const second = await connect()
     await vi.waitFor(() => expect(second.jobs).toHaveLength(2), patience)
-    const job = await skep.get(second.jobs[0]?.id as string)
+    const job = await skep.jobs.get(second.jobs[0]?.id as string)
     expect(job).toMatchObject({ lost: 0, errors: 0 })
   })
 
@@ -104,9 +104,9 @@ describe('receivers', () => {
       receiver.jobs.filter(({ id }) => id === jobs[index]?.id)
     await receiver.ack(of(0))
     await receiver.ack([...of(1), ...of(2)], { failed: { message: 'no' } })
-    expect(await skep.get(jobs[0]?.id as string)).toBeNull()
-    expect((await skep.get(jobs[1]?.id as string))?.state).toBe('dead')
-    expect((await skep.get(jobs[2]?.id as string))?.state).toBe('dead')
+    expect(await skep.jobs.get(jobs[0]?.id as string)).toBeNull()
+    expect((await skep.jobs.get(jobs[1]?.id as string))?.state).toBe('dead')
+    expect((await skep.jobs.get(jobs[2]?.id as string))?.state).toBe('dead')
   })
 
   it('tells of a time limit, and counts what comes after it as a timeout', async () => {
@@ -119,7 +119,7 @@ describe('receivers', () => {
     await vi.waitFor(() => expect(receiver.stops).toHaveLength(1), patience)
     expect(receiver.stops[0]).toMatchObject({ id: job.id, reason: 'timeout' })
     expect(await receiver.ack(receiver.jobs)).toEqual({ saved: 1, results: [] })
-    expect(await skep.get(job.id)).toMatchObject({ state: 'dead', timeouts: 1 })
+    expect(await skep.jobs.get(job.id)).toMatchObject({ state: 'dead', timeouts: 1 })
   })
 
   it('ends its streams when the worker behind them is ordered to stop, and serves those who come again', async () => {
@@ -127,9 +127,9 @@ describe('receivers', () => {
     await skep.enqueue(mail, { n: 1 })
     const first = await connect()
     await vi.waitFor(() => expect(first.jobs).toHaveLength(1), patience)
-    const [worker] = await skep.workers()
+    const [worker] = await skep.workers.list()
     await first.ack(first.jobs)
-    await skep.order(worker?.id as string, 'stop')
+    await skep.workers.stop(worker?.id as string)
     await vi.waitFor(() => expect(first.ended).toBe('stopped'), patience)
     await skep.enqueue(mail, { n: 2 })
     const second = await connect()
@@ -146,7 +146,7 @@ describe('receivers', () => {
     await vi.waitFor(() => expect(receiver.stops).toHaveLength(2), patience)
 
     expect(receiver.stops[0]).toMatchObject({ reason: 'stopping' })
-    expect((await skep.counts([mail]))[0]).toMatchObject({ running: 2 })
+    expect((await skep.queues.list([mail]))[0]).toMatchObject({ running: 2 })
     expect(await receiver.ack(receiver.jobs.slice(0, 1), { done: 1 })).toEqual({ saved: 1, results: [] })
     expect(await receiver.ack(receiver.jobs.slice(1), { failed: { message: 'aborted' } })).toEqual({
       saved: 1,

@@ -57,14 +57,14 @@ describe('acks while the store is away', { timeout: 150_000 }, () => {
     await postgres.start()
 
     await vi.waitFor(async () => {
-      const [counts] = await skep.counts([mail])
+      const [counts] = await skep.queues.list([mail])
       expect(counts).toMatchObject({ done: 200, running: 0, ready: 0 })
     }, patience)
     await again
     expect(await fake.ack(fake.jobs, { done: 'saved' })).toEqual({ saved: 200, results: [] })
     // Nothing ran twice: the receiver had each of them once, and none was given to anybody else.
     expect(fake.jobs.map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
-    expect(await skep.get(ids[0] as string)).toMatchObject({ starts: 1, lost: 0, result: 'saved' })
+    expect(await skep.jobs.get(ids[0] as string)).toMatchObject({ starts: 1, lost: 0, result: 'saved' })
     // And the stream goes on.
     const after = await skep.enqueue(mail, { n: 1_000 })
     await vi.waitFor(() => expect(fake.jobs.at(-1)?.id).toBe(after.id), patience)
@@ -88,13 +88,13 @@ describe('acks while the store is away', { timeout: 150_000 }, () => {
     await turn(true)
     const { saved, results } = await fake.ack(fake.jobs, { done: 'saved' })
     expect([saved, new Set(results.map(({ status }) => status))]).toEqual([0, new Set(['unknown'])])
-    expect(await skep.get(ids[0] as string)).toMatchObject({ state: 'running' })
+    expect(await skep.jobs.get(ids[0] as string)).toMatchObject({ state: 'running' })
     await turn(false)
 
     await vi.waitFor(async () => {
-      const [counts] = await skep.counts([mail])
+      const [counts] = await skep.queues.list([mail])
       expect(counts).toMatchObject({ done: 200, running: 0, ready: 0 })
     }, patience)
-    expect(await skep.get(ids[0] as string)).toMatchObject({ starts: 1, lost: 0, result: 'saved' })
+    expect(await skep.jobs.get(ids[0] as string)).toMatchObject({ starts: 1, lost: 0, result: 'saved' })
   })
 })

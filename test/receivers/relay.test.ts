@@ -30,7 +30,7 @@ describe('a relay', { timeout: 60_000 }, () => {
     words.length = 0
     const skep = createSkep({ store: memoryStore(), logger: silentLogger, ...options })
     closers.push(() => skep.close())
-    const relay = skep.relay({
+    const relay = skep.workers.relay({
       drain: 0,
       grace: 0,
       slots: () => 10,
@@ -106,8 +106,8 @@ describe('a relay', { timeout: 60_000 }, () => {
     relay.close(line)
     isSlow = false
     ;(release as (() => void) | null)?.()
-    await vi.waitFor(async () => expect((await skep.get(job.id))?.state).toBe('ready'), patience)
-    expect(await skep.get(job.id)).toMatchObject({ starts: 0, lost: 0 })
+    await vi.waitFor(async () => expect((await skep.jobs.get(job.id))?.state).toBe('ready'), patience)
+    expect(await skep.jobs.get(job.id)).toMatchObject({ starts: 0, lost: 0 })
     expect(line.jobs).toEqual([])
   })
 
@@ -131,7 +131,7 @@ describe('a relay', { timeout: 60_000 }, () => {
     await vi.waitFor(() => expect(next.jobs).toHaveLength(1), patience)
     relay.end(slow.map((job) => ({ job, end: { kind: 'failed', message: 'stopped' } })))
     await vi.waitFor(
-      async () => expect((await skep.get(slow[0]?.id as string))?.state).toBe('cancelled'),
+      async () => expect((await skep.jobs.get(slow[0]?.id as string))?.state).toBe('cancelled'),
       patience,
     )
   })
@@ -148,7 +148,7 @@ describe('a relay', { timeout: 60_000 }, () => {
       { job: value, end: { kind: 'done', value: 'a\0b' } },
     ])
     await vi.waitFor(() => expect(words).toEqual(['ok', 'ok']), patience)
-    const views = await Promise.all(jobs.map(({ id }) => skep.get(id)))
+    const views = await Promise.all(jobs.map(({ id }) => skep.jobs.get(id)))
     expect(views.map((view) => view?.state)).toEqual(['delayed', 'delayed'])
     expect(views.map((view) => view?.errors)).toEqual([1, 1])
   })

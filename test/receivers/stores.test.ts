@@ -71,7 +71,7 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
       receiver.onJobs(receiver.jobs.slice())
     }
     await vi.waitFor(async () => {
-      const counts = await skep.counts()
+      const counts = await skep.queues.list()
       expect(counts.reduce((sum, { done }) => sum + done, 0)).toBe(1_000)
     }, patience)
     const seen = receivers.flatMap(({ jobs }) => jobs.map(({ id }) => id))
@@ -133,7 +133,7 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
       return { id, token, ...how }
     })
     expect(await receiver.receiver?.ack(acks)).toEqual({ saved: 6, results: [] })
-    const views = await Promise.all(ids.map((id) => skep.get(id)))
+    const views = await Promise.all(ids.map((id) => skep.jobs.get(id)))
     expect(views[1]).toMatchObject({ state: 'delayed', errors: 1, failure: { message: 'later' } })
     expect(views[2]).toMatchObject({ state: 'delayed', errors: 0, snoozes: 1 })
     expect(views[3]).toMatchObject({ state: 'dead', failure: { message: 'hopeless' } })
@@ -153,7 +153,7 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
     await has(receiver, 1)
     const events: JobEvent[] = []
     const watching = (async () => {
-      for await (const event of skep.watch(job.id)) events.push(event)
+      for await (const event of skep.jobs.watch(job.id)) events.push(event)
     })()
     const [{ id, token }] = receiver.jobs as [FakeReceiver['jobs'][number]]
     receiver.receiver?.note([
@@ -168,11 +168,11 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
     ])
     await vi.waitFor(() => expect(JSON.stringify(events)).toContain('nearly'), patience)
     expect(JSON.stringify(events)).toContain('slow')
-    await skep.cancel(job.id, { reason: 'changed my mind' })
+    await skep.jobs.cancel(job.id, { reason: 'changed my mind' })
     await vi.waitFor(() => expect(receiver.stops).toHaveLength(1), patience)
     expect(receiver.stops[0]).toMatchObject({ id: job.id, reason: 'cancelled', detail: 'changed my mind' })
     await receiver.ack(receiver.jobs, { failed: { message: 'stopped' } })
-    expect((await skep.get(job.id))?.state).toBe('cancelled')
+    expect((await skep.jobs.get(job.id))?.state).toBe('cancelled')
     await watching
     expect(events.flatMap((event) => (event.kind === 'progress' ? [event.value] : []))).toEqual([40])
   })
@@ -186,8 +186,8 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
       expect(receiver.jobs[0]?.attempt).toBe(n)
       receiver.receiver?.close('gone')
     }
-    await vi.waitFor(async () => expect((await skep.get(job.id))?.state).toBe('dead'), patience)
-    expect(await skep.get(job.id)).toMatchObject({ lost: 6, failure: { kind: 'lost' } })
+    await vi.waitFor(async () => expect((await skep.jobs.get(job.id))?.state).toBe('dead'), patience)
+    expect(await skep.jobs.get(job.id)).toMatchObject({ lost: 6, failure: { kind: 'lost' } })
   })
 
   it('take only the lanes of their range of keys, and all of them together take everything', async () => {
@@ -223,7 +223,7 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
     expect(saved).toEqual({ saved: 1, results: [] })
     expect(await job.result()).toBe('by another way')
     expect(await receiver.ack(receiver.jobs, { done: 'late' })).toEqual(refused('gone'))
-    expect((await skep.get(id))?.result).toBe('by another way')
+    expect((await skep.jobs.get(id))?.result).toBe('by another way')
   })
 
   it('are told the same again wherever they repeat an ack', async () => {

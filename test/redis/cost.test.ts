@@ -106,20 +106,13 @@ const OPERATIONS: readonly (readonly [string, (store: Store) => Promise<unknown>
   ['prioritize', (store) => change(store, 'prioritize', FROM.ready + 51)],
   ['cancel', (store) => change(store, 'cancel', FROM.ready + 52)],
   ['remove', (store) => change(store, 'remove', FROM.ready + 53)],
-  ['redrive', (store) => change(store, 'redrive', FROM.kept)],
+  ['retry', (store) => change(store, 'retry', FROM.kept)],
   ['get', (store) => store.get({ space: SPACE, ids: [idOf(FROM.ready + 54), idOf(FROM.kept + 1)] })],
   ...(['ready', 'delayed', 'running', 'done'] as const).map(
     (state) =>
       [
         `list ${state}`,
         (store: Store) => store.list({ space: SPACE, queue: QUEUE, state, limit: 5, cursor: null }),
-      ] as const,
-  ),
-  ...(['ready', 'delayed', 'running', 'done'] as const).map(
-    (state) =>
-      [
-        `weigh ${state}`,
-        (store: Store) => store.weigh({ space: SPACE, queue: QUEUE, state, limit: 5, cursor: null }),
       ] as const,
   ),
   ['counts', (store) => store.counts({ space: SPACE })],
@@ -207,7 +200,7 @@ async function settleMember(store: Store): Promise<unknown> {
 
 function change(
   store: Store,
-  action: 'promote' | 'prioritize' | 'cancel' | 'remove' | 'redrive',
+  action: 'promote' | 'prioritize' | 'cancel' | 'remove' | 'retry',
   n: number,
 ): Promise<unknown> {
   const call = { action, space: SPACE, failure: null, keepMs: DAY, priority: 3, now }

@@ -84,7 +84,7 @@ async function cutReplica(master: RedisServer): Promise<Redis> {
 /** Waits until all that is in the store has been handled. */
 async function drained(skep: Skep): Promise<void> {
   await vi.waitFor(async () => {
-    const [counts] = await skep.counts([mail])
+    const [counts] = await skep.queues.list([mail])
     expect(counts).toMatchObject({ ready: 0, running: 0, delayed: 0 })
   }, patience)
 }
@@ -92,7 +92,7 @@ async function drained(skep: Skep): Promise<void> {
 /** The ids of acknowledged jobs that are not done. */
 async function lostOf(skep: Skep, load: Load): Promise<string[]> {
   const ids = [...load.acknowledged.keys()]
-  const states = await Promise.all(ids.map(async (id) => (await skep.get(id))?.state))
+  const states = await Promise.all(ids.map(async (id) => (await skep.jobs.get(id))?.state))
   return ids.filter((_, index) => states[index] !== 'done')
 }
 
@@ -220,7 +220,7 @@ describe('a master of a cluster that is killed under load', { timeout: 240_000 }
 
     expect(losses).toEqual([expect.stringMatching(/^Redis has lost the last \d+ changes of "late"/)])
     const there = async (jobs: readonly { readonly id: string }[]): Promise<unknown[]> =>
-      Promise.all(jobs.map(async ({ id }) => (await skep.get(id))?.payload))
+      Promise.all(jobs.map(async ({ id }) => (await skep.jobs.get(id))?.payload))
     expect(await there(before)).toEqual(numbers(0))
     expect(await there(lost)).toEqual(lost.map(() => undefined))
     expect(await there(after)).toEqual(numbers(200))
@@ -266,7 +266,7 @@ describe('a master of a cluster that is killed under load', { timeout: 240_000 }
     const answers = await fake.ackUntilKnown(given)
     expect(new Set(answers.values())).toEqual(new Set(['saved']))
     for (const { id, token } of given) {
-      expect(await skep.get(id)).toMatchObject({ state: 'done', result: token, starts: 1, lost: 0 })
+      expect(await skep.jobs.get(id)).toMatchObject({ state: 'done', result: token, starts: 1, lost: 0 })
     }
     // Nothing ran again.
     expect(fake.jobs).toHaveLength(100)

@@ -292,7 +292,7 @@ class Play {
   }
 
   async #change(count: number, from: number, how: number): Promise<void> {
-    const action = (['cancel', 'redrive', 'remove', 'prioritize'] as const)[how] ?? 'cancel'
+    const action = (['cancel', 'retry', 'remove', 'prioritize'] as const)[how] ?? 'cancel'
     const target = { ids: numbers(from, count).map(idOf) }
     const call = { action, space: SPACE, failure: null, keepMs: HOUR, priority: 1, target, now: this.#time }
     await this.#both((one) => one.change(call))

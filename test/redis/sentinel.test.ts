@@ -66,13 +66,13 @@ describe('a failover with sentinels', () => {
     await vi.waitFor(() => expect(load.acknowledged.size).toBeGreaterThan(before + 200), patience)
     await load.stop()
     await vi.waitFor(async () => {
-      const [counts] = await producer.counts([mail])
+      const [counts] = await producer.queues.list([mail])
       expect(counts).toMatchObject({ ready: 0, running: 0, delayed: 0 })
     }, patience)
     expect(load.failures).toEqual([])
     expect(losses).toEqual([])
     const ids = [...load.acknowledged.keys()]
-    const states = await Promise.all(ids.map(async (id) => (await producer.get(id))?.state))
+    const states = await Promise.all(ids.map(async (id) => (await producer.jobs.get(id))?.state))
     expect(ids.filter((_, index) => states[index] !== 'done')).toEqual([])
     expect([...load.handled].filter(([, times]) => times !== 1)).toEqual([])
     expect(load.handled.size).toBe(load.acknowledged.size)
@@ -164,7 +164,7 @@ describe('a failover with sentinels', () => {
     const answers = await fake.ackUntilKnown(given)
     expect(new Set(answers.values())).toEqual(new Set(['saved']))
     for (const { id, token } of given) {
-      expect(await skep.get(id)).toMatchObject({ state: 'done', result: token, starts: 1, lost: 0 })
+      expect(await skep.jobs.get(id)).toMatchObject({ state: 'done', result: token, starts: 1, lost: 0 })
     }
     expect(fake.jobs).toHaveLength(100)
   }, 240_000)

@@ -156,7 +156,7 @@ describe('a schedule at run time', () => {
     await scene.advance(10 * SECOND)
     const job = await scene.skep.schedules.runNow('a')
     await scene.through(job.result())
-    expect(await scene.skep.get(job.id)).toMatchObject({
+    expect(await scene.skep.jobs.get(job.id)).toMatchObject({
       payload: 7,
       headers: { x: 'y', 'skep-schedule': 'a' },
     })
@@ -177,7 +177,7 @@ describe('a schedule at run time', () => {
     await scene.skep.schedules.sync()
     await scene.advance(5)
     const job = await scene.skep.schedules.runNow('made')
-    expect((await scene.skep.get(job.id))?.payload).toBe(5)
+    expect((await scene.skep.jobs.get(job.id))?.payload).toBe(5)
     expect(await codeOf(scene.client().schedules.runNow('made'))).toBe('SCHEDULE_UNDECLARED')
   })
 

@@ -56,7 +56,7 @@ async function stocked(): Promise<Running & { ids: Record<string, string> }> {
       timeZone: 'Europe/Berlin',
     }),
   )
-  await skep.pause('slow', { reason: 'not now', by: 'test' })
+  await skep.queues.pause('slow', { reason: 'not now', by: 'test' })
   const bulk = await running.call('bulk.start', { action: 'retry', query: 'queue:nothing' })
   const view = await running.call('views.put', { name: 'Dead ones', query: 'state:dead' })
   const { groups } = await running.call('errors.list', {})

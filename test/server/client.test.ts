@@ -90,12 +90,12 @@ describe('what the wire carries', () => {
     const client = new ServerClient({ url })
     const moment = '2026-11-16T09:30:00.000Z'
     const { id } = await skep.enqueue(mail, { to: 'ada', at: moment }, { runAt: new Date(moment) })
-    await skep.pause('mail.send', { for: '1h' })
+    await skep.queues.pause('mail.send', { for: '1h' })
     await skep.schedules.put(
       schedule('nightly', { queue: mail, payload: { to: 'a', at: moment }, cron: '@daily' }),
     )
 
-    const { jobs } = revived<Awaited<ReturnType<typeof skep.list>>>(
+    const { jobs } = revived<Awaited<ReturnType<typeof skep.jobs.list>>>(
       'jobs.list',
       await client.call('jobs.list'),
     )
@@ -106,10 +106,10 @@ describe('what the wire carries', () => {
     )
     const [job] = jobs
 
-    const [near] = (await skep.list({ query: `id:${id}` })).jobs
+    const [near] = (await skep.jobs.list({ query: `id:${id}` })).jobs
     expect({ ...job, result: undefined }).toEqual({ ...near, result: undefined })
     expect(job?.payload).toEqual({ to: 'ada', at: moment })
-    expect(holds).toEqual(await skep.holds())
+    expect(holds).toEqual(await skep.queues.holds())
     expect(schedules[0]).toMatchObject({ ...(await skep.schedules.get('nightly')) })
   })
 })

@@ -8,7 +8,7 @@ describe('queues.drop', () => {
   it('removes a queue from lists, metrics and the overview of queues, and is written to the audit', async () => {
     const { skep, call, get } = await startServer()
     await skep.enqueueMany(mail, [1, 2, 3])
-    await skep.bury((await skep.list({ queue: 'mail', limit: 1 })).jobs.map(({ id }) => id))
+    await skep.jobs.bury((await skep.jobs.list({ queue: 'mail', limit: 1 })).jobs.map(({ id }) => id))
     await call('queues.limit', { queue: 'mail', limits: { concurrency: 2 } })
 
     await expect(call('queues.drop', { queue: 'mail', force: true })).rejects.toMatchObject({

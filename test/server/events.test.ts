@@ -56,7 +56,7 @@ it('tells of a hold that was put by anybody', async () => {
     (one) => one.kind === 'changed' && one.what.includes('holds'),
     async () => {
       await until(await get('/api/v1/events'), (one) => one.kind === 'counts')
-      await skep.pause('mail')
+      await skep.queues.pause('mail')
     },
   )
 

@@ -125,7 +125,7 @@ describe('with ten times as many jobs', () => {
       const query = `state:${state}`
       let cursor: string | null = null
       for (let page = 0; page < 5; page++) {
-        const turned = await large.skep.list({ query, limit: 200, ...(cursor !== null && { cursor }) })
+        const turned = await large.skep.jobs.list({ query, limit: 200, ...(cursor !== null && { cursor }) })
         cursor = turned.cursor
       }
       expect(cursor).not.toBeNull()

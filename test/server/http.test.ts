@@ -85,7 +85,7 @@ describe('a request', () => {
 
     expect(response.status).toBe(status)
     expect(await response.json()).toMatchObject({ error: { code } })
-    expect(await skep.counts()).toEqual([])
+    expect(await skep.queues.list()).toEqual([])
   })
 
   it('names the path to what is wrong', async () => {

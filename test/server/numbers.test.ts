@@ -23,7 +23,7 @@ describe('a number that would come out as another one', () => {
       400,
       { error: { code: 'NUMBER_INEXACT', facts: { number: '9007199254740993' } } },
     ])
-    expect((await skep.list({})).jobs).toEqual([])
+    expect((await skep.jobs.list({})).jobs).toEqual([])
   })
 
   it('is refused when a job is enqueued again with another payload, and by a schedule', async () => {
@@ -35,9 +35,11 @@ describe('a number that would come out as another one', () => {
       return ((await response.json()) as { error?: { code?: string } }).error?.code
     }
 
-    expect(await send('POST', `/jobs/${id}/again`, `{"payload":${TEXT}}`)).toBe('NUMBER_INEXACT')
+    expect(await send('POST', `/jobs/${id}/copy`, `{"payload":${TEXT}}`)).toBe('NUMBER_INEXACT')
     const schedule = `{"queue":"mail","every":"1h","payload":${TEXT}}`
     expect(await send('PUT', '/schedules/nightly', schedule)).toBe('NUMBER_INEXACT')
-    expect((await skep.list({})).jobs.map(({ payload }) => payload)).toEqual([{ id: '9007199254740993' }])
+    expect((await skep.jobs.list({})).jobs.map(({ payload }) => payload)).toEqual([
+      { id: '9007199254740993' },
+    ])
   })
 })

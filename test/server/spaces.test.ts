@@ -32,7 +32,7 @@ describe.each(STORES)('skep.spaces() on %s', (store) => {
       { space: skep.space, queues: 2, waiting: 3, ...none },
     ]
     for (const asked of [skep, acme, idle]) expect(await asked.spaces()).toEqual(all)
-    await acme.remove(done?.id as string)
+    await acme.jobs.remove(done?.id as string)
     expect(await skep.spaces()).toEqual([all[1]])
   })
 })

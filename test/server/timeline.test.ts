@@ -53,7 +53,7 @@ const texts = (timeline: readonly TimelineEntry[]): readonly string[] =>
 const ended = (skep: Skep, id: string, generation: number, state: string): Promise<void> =>
   expect
     .poll(async () => {
-      const job = await skep.get(id)
+      const job = await skep.jobs.get(id)
       return `${job?.generation} ${job?.state}`
     })
     .toBe(`${generation} ${state}`)
@@ -75,7 +75,7 @@ describe.each(STORES)('the timeline of a job in %s', (name) => {
     await ended(skep, id, 1, 'dead')
     await ask('ben', 'bulk.start', { action: 'retry', query: 'state:dead queue:shaky' })
     await ended(skep, id, 2, 'dead')
-    await skep.redrive(id)
+    await skep.jobs.retry(id)
     await ended(skep, id, 3, 'done')
 
     const entries = await timeline(id)
@@ -93,7 +93,7 @@ describe.each(STORES)('the timeline of a job in %s', (name) => {
       'Retried by hand',
       'Done (1)',
     ])
-    const retried = entries.filter(({ kind }) => kind === 'redriven').map(({ at }) => Date.parse(at))
+    const retried = entries.filter(({ kind }) => kind === 'retried').map(({ at }) => Date.parse(at))
     expect(retried).toHaveLength(3)
     expect(retried[0]).toBeGreaterThanOrEqual(before)
     expect(retried[0]).toBeLessThanOrEqual(after)
@@ -118,7 +118,7 @@ describe.each(STORES)('the timeline of a job in %s', (name) => {
       expect(texts(await timeline(id)).slice(-2)).toEqual(['Died: bad (2)', 'Retried by hand by ben'])
     }
     // Cancelled, so that it can be retried once more, with others: for the last of them two lines of the audit fit.
-    await skep.cancel(ids)
+    await skep.jobs.cancel(ids)
     await ask('ada', 'jobs.change', { action: 'retry', ids: ids.toReversed() })
     expect(texts(await timeline(ids[7] as string)).at(-1)).toBe('Retried by hand 2 times by ada')
     expect(texts(await timeline(ids[1] as string)).at(-1)).toMatch(/^Retried by hand 2 times( by ben)?$/)
@@ -134,12 +134,12 @@ describe.each(STORES)('the timeline of a job in %s', (name) => {
     ])
     const { id } = await skep.enqueue(slow, 'x')
     await ended(skep, id, 0, 'delayed')
-    await skep.bury(id, { reason: 'enough' })
-    await skep.redrive(id)
+    await skep.jobs.bury(id, { reason: 'enough' })
+    await skep.jobs.retry(id)
     await ended(skep, id, 1, 'delayed')
 
     const kinds = (await timeline(id)).map(({ kind }) => kind)
-    expect(kinds).toEqual(['enqueued', 'started', 'failed', 'redriven', 'started', 'failed', 'due'])
+    expect(kinds).toEqual(['enqueued', 'started', 'failed', 'retried', 'started', 'failed', 'due'])
     expect(texts(await timeline(id)).filter((text) => text.startsWith('Died'))).toEqual([])
   })
 })

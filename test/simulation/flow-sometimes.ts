@@ -221,14 +221,14 @@ export const SOMETIMES_OF_FLOWS: readonly Sometimes[] = [
     in: flows((all, trial) => controls(trial, all).some(({ after }) => (after?.counters?.lost ?? 0) > 0)),
   },
   {
-    what: 'a member was redriven',
+    what: 'a member was retried',
     in: flows(({ members }, { history }) => {
       const ids = new Set([...members.values()].flatMap((own) => [...own.values()].map(({ id }) => id)))
       return history.audit.some(({ id, after }) => ids.has(id) && (after?.generation ?? 0) > 0)
     }),
   },
   {
-    what: 'a member that was done was redriven',
+    what: 'a member that was done was retried',
     in: flows(({ members }, { history }) => {
       const ids = new Set([...members.values()].flatMap((own) => [...own.values()].map(({ id }) => id)))
       return history.audit.some(

@@ -170,11 +170,11 @@ const OF_JOBS: readonly Sometimes[] = [
   { what: 'a waiting job got another priority', in: command('prioritize', 'ok') },
   { what: 'a job was removed', in: command('remove', 'ok') },
   {
-    what: 'a finished job was redriven',
+    what: 'a finished job was retried',
     in: some(({ before, after }) => after !== null && after.generation > before.generation),
   },
   {
-    what: 'several jobs of a strict lane were redriven at once, and not in the order in which they had ended',
+    what: 'several jobs of a strict lane were retried at once, and not in the order in which they had ended',
     in: ({ history }) => {
       const born = new Map<string, number>()
       const ended = new Map<string, number>()

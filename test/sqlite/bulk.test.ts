@@ -60,7 +60,7 @@ class Commands {
       }
       default: {
         const ids = this.#some(this.#jobs, 20).map(({ id }) => id)
-        const action = random.pick(['cancel', 'redrive', 'remove'] as const)
+        const action = random.pick(['cancel', 'retry', 'remove'] as const)
         const target = { ids }
         return {
           call: (store) => store.change({ action, space: SPACE, target, failure: null, keepMs: 9_000, now }),

@@ -72,7 +72,7 @@ describe.each([
 
     expect(errors).toEqual([])
     expect(ledger(db)).toEqual(range(40))
-    expect(await skep.counts([charge, receipt])).toMatchObject([{ done: 40 }, { ready: 40 }])
+    expect(await skep.queues.list([charge, receipt])).toMatchObject([{ done: 40 }, { ready: 40 }])
   })
 
   it('end after their time at concurrency 10 when a function never returns, and all others commit', async () => {
@@ -115,7 +115,7 @@ describe.each([
     expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual(range(30).map((n) => n % 10 !== 0))
     expect(refused).toMatchObject(Array(3).fill({ code: 'TX_TIMEOUT', facts: { maxDurationMs: 200 } }))
     expect(ledger(db)).toEqual(range(30).filter((n) => n % 10 !== 0))
-    expect(await skep.counts([once, receipt])).toMatchObject([{ done: 27 }, { ready: 27 }])
+    expect(await skep.queues.list([once, receipt])).toMatchObject([{ done: 27 }, { ready: 27 }])
   })
 
   it('write nothing more after their time, not even into the next transaction on the same handle', async () => {
@@ -165,7 +165,7 @@ describe.each([
 
     expect(late).toMatchObject(Array(6).fill({ code: 'TX_TIMEOUT' }))
     expect(ledger(db)).toEqual([10])
-    expect(await skep.counts([receipt])).toMatchObject([{ ready: 0, delayed: 0 }])
+    expect(await skep.queues.list([receipt])).toMatchObject([{ ready: 0, delayed: 0 }])
   })
 })
 
@@ -184,7 +184,7 @@ describe('withTransaction', () => {
 
     await expect(attempt).rejects.toThrow('card declined')
     expect(ledger(db)).toEqual([])
-    expect(await skep.counts([receipt])).toMatchObject([{ ready: 0 }])
+    expect(await skep.queues.list([receipt])).toMatchObject([{ ready: 0 }])
     expect(await withTransaction(db, () => 'next')).toBe('next')
   })
 

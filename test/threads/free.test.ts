@@ -18,7 +18,7 @@ describe.each(STORES)('while threads are blocked, over %s', (store) => {
       { do: 'spin', until: file },
       { do: 'spin', until: file },
     ])
-    await until(async () => (await stage.skep.counts([work]))[0]?.running === 2)
+    await until(async () => (await stage.skep.queues.list([work]))[0]?.running === 2)
     let turns = 0
     const timer = setInterval(() => turns++, 1)
 

@@ -55,9 +55,9 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
     await worker([work.handleInThreads(module('work.mjs'), { threads: 2 })])
     const group = await job.result()
 
-    await until(async () => (await skep.counts([work]))[0]?.done === 4)
+    await until(async () => (await skep.queues.list([work]))[0]?.done === 4)
 
-    const { jobs } = await skep.list({ queue: 'work' })
+    const { jobs } = await skep.jobs.list({ queue: 'work' })
     const follower = jobs.find(({ payload }) => (payload as Task).do === 'results')
     const results = [3, 4].map((result) => ({ ok: true, result }))
     expect(follower).toMatchObject({ headers: { 'skep-group': group }, result: [results, results] })
@@ -71,7 +71,7 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
 
     await expect(job.result()).rejects.toMatchObject({ code: 'JOB_FAILED' })
     expect(await alone.result()).toEqual([[], []])
-    expect((await skep.counts([work]))[0]).toMatchObject({ dead: 1, done: 1, ready: 0 })
+    expect((await skep.queues.list([work]))[0]).toMatchObject({ dead: 1, done: 1, ready: 0 })
   })
 
   it('is called when the rest of its group was cancelled', async () => {
@@ -79,13 +79,13 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
     const jobs = [1, 2, 3].map((n) => followUp.job({ from: String(n) }))
     const next = work.job({ do: 'results' })
     await skep.groups.group(jobs, { join: failFast, onFailure: next })
-    const { jobs: waiting } = await skep.list({ queue: 'follow-up' })
-    await skep.bury([waiting[0]?.id as string])
+    const { jobs: waiting } = await skep.jobs.list({ queue: 'follow-up' })
+    await skep.jobs.bury([waiting[0]?.id as string])
 
     await worker([work.handleInThreads(module('work.mjs'), { threads: 1 })])
-    await until(async () => (await skep.counts([work]))[0]?.done === 1)
+    await until(async () => (await skep.queues.list([work]))[0]?.done === 1)
 
-    const { jobs: done } = await skep.list({ queue: 'work' })
+    const { jobs: done } = await skep.jobs.list({ queue: 'work' })
     const states = ['dead', 'cancelled', 'cancelled'].map((state) => ({ ok: false, state }))
     expect(done[0]?.result).toMatchObject([states, states])
   })
@@ -179,7 +179,7 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
     await good.result()
     await bad.result().catch(() => {})
 
-    const { jobs } = await stage.skep.list({ queue: followUp.name })
+    const { jobs } = await stage.skep.jobs.list({ queue: followUp.name })
     expect(jobs.map(({ payload }) => payload)).toEqual([{ from: good.id }])
   })
 

@@ -36,7 +36,7 @@ const CAUSES: Readonly<
 > = {
   stop: async (_scene, _id, stop) => void stop(),
   timeout: (scene) => scene.advance(300_000),
-  cancel: async (scene, id) => void (await scene.skep.cancel([id])),
+  cancel: async (scene, id) => void (await scene.skep.jobs.cancel([id])),
   'lost in time': async (scene) => {
     scene.faults.break('before', ['extend'])
     await scene.advance(30_000)

@@ -253,7 +253,7 @@ describe('a handler for batches', () => {
     ])
     await scene.until(async () => (await scene.counts('mail')).running === 3)
 
-    await scene.skep.cancel(jobs[1]!.id)
+    await scene.skep.jobs.cancel(jobs[1]!.id)
     await scene.through(left.promise)
     await scene.runtime.settle()
 

@@ -57,7 +57,7 @@ describe('cancelling a running job', () => {
     let seen = 0
     scene.skep.worker([
       mail.handle(async ({ signal, id }) => {
-        await scene.skep.cancel(id)
+        await scene.skep.jobs.cancel(id)
         await aborted(signal)
         seen++
       }),
@@ -101,7 +101,7 @@ describe('cancelling a running job', () => {
     const worker = scene.skep.worker([handler], { drain: '1s' })
     await scene.until(() => runs === 3)
 
-    await scene.skep.cancel(jobs.map(({ id }) => id))
+    await scene.skep.jobs.cancel(jobs.map(({ id }) => id))
     work.open()
     await scene.runtime.settle()
     await scene.through(worker.stop())
@@ -167,7 +167,7 @@ describe('cancelling a waiting job', () => {
     const now = await scene.skep.enqueue(mail, 1)
     const later = await scene.skep.enqueue(mail, 2, { delay: '5m' })
 
-    expect(await scene.skep.cancel([now.id, later.id])).toMatchObject({ changed: 2, requested: 0 })
+    expect(await scene.skep.jobs.cancel([now.id, later.id])).toMatchObject({ changed: 2, requested: 0 })
     let runs = 0
     scene.skep.worker([mail.handle(() => ++runs)])
     await scene.advance(400_000)

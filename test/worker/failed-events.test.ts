@@ -48,7 +48,7 @@ describe.each(STORES)('events (%s)', (name) => {
 
     const { job, state, failure } = await told
     expect([job.payload, state, failure.kind]).toEqual([1, 'discarded', 'lost'])
-    expect(await skep.get(job.id)).toBeNull()
+    expect(await skep.jobs.get(job.id)).toBeNull()
     await worker.stop()
   })
 
@@ -58,8 +58,8 @@ describe.each(STORES)('events (%s)', (name) => {
     skep.on('dead', ({ job, failure, state }) => void dead.push([job.payload, failure.message, state].join()))
     const [first] = await skep.enqueueMany(kept, [1, 2, 3])
 
-    await skep.bury(first?.id as string, { reason: 'one' })
-    await skep.bury({ queue: 'kept', limit: 1 }, { reason: 'two' })
+    await skep.jobs.bury(first?.id as string, { reason: 'one' })
+    await skep.jobs.bury({ queue: 'kept', limit: 1 }, { reason: 'two' })
     const serving = skep.bulk.serve()
     await skep.bulk.start({ action: 'bury', query: 'queue:kept state:ready', reason: 'three' })
 

@@ -12,12 +12,12 @@ describe('a store that never answers', () => {
     const scene = openScene({ history: false })
     const job = await scene.skep.enqueue(mail, 1)
     const calls: Record<string, () => Promise<unknown>> = {
-      get: () => scene.skep.get(job.id),
-      list: () => scene.skep.list({ queue: 'mail' }),
-      counts: () => scene.skep.counts(),
-      workers: () => scene.skep.workers(),
-      change: () => scene.skep.cancel(job.id),
-      prune: () => scene.skep.prune(),
+      get: () => scene.skep.jobs.get(job.id),
+      list: () => scene.skep.jobs.list({ queue: 'mail' }),
+      counts: () => scene.skep.queues.list(),
+      workers: () => scene.skep.workers.list(),
+      change: () => scene.skep.jobs.cancel(job.id),
+      prune: () => scene.skep.jobs.prune(),
     }
     scene.faults.break('hang')
 
@@ -34,7 +34,7 @@ describe('a store that never answers', () => {
     await scene.skep.ready()
     scene.faults.break('hang')
 
-    expect(await scene.through(codeOf(scene.skep.counts()), 3_000)).toBe('STORE_UNKNOWN')
+    expect(await scene.through(codeOf(scene.skep.queues.list()), 3_000)).toBe('STORE_UNKNOWN')
   })
 
   it('fails an enqueue when its time is over, and not the next one', async () => {

@@ -32,7 +32,7 @@ it('runUntilIdle ends when a worker has done everything, delays and retries incl
 
   await runtime.runUntilIdle()
 
-  const [{ done, dead, ready, delayed, running } = {}] = await skep.counts([work])
+  const [{ done, dead, ready, delayed, running } = {}] = await skep.queues.list([work])
   expect({ done, dead, ready, delayed, running }).toEqual({
     done: 5,
     dead: 1,

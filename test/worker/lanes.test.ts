@@ -214,7 +214,7 @@ describe('lanes', () => {
 
     expect(scene.runtime.now() - start).toBeLessThan(31_000)
     expect(refusals).toBe(1)
-    const [job] = (await scene.skep.list({ queue: 'mail', state: 'done', limit: 10 })).jobs.filter(
+    const [job] = (await scene.skep.jobs.list({ queue: 'mail', state: 'done', limit: 10 })).jobs.filter(
       ({ lane }) => lane === 'slow',
     )
     expect([job?.errors, job?.snoozes, job?.starts]).toEqual([0, 0, 1])

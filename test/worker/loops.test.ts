@@ -94,7 +94,7 @@ describe('the loops of a worker', () => {
       notifier: { status: 'up' },
     })
     // What others see of it comes with its heartbeat.
-    expect(await scene.skep.workers()).toMatchObject([{ id: worker.id, running: 2 }])
+    expect(await scene.skep.workers.list()).toMatchObject([{ id: worker.id, running: 2 }])
     work.open(1)
   })
 

@@ -98,7 +98,7 @@ describe('notes in trouble', () => {
 
       for (const { id } of jobs) {
         const { tag, lines } = JSON.parse((await scene.job(id)).result as string) as Told
-        const page = await scene.skep.logs(id, { limit: 1_000 })
+        const page = await scene.skep.jobs.logs(id, { limit: 1_000 })
         // Runs that ended badly leave a line of their own; these are the lines of handlers.
         const told = page.lines.filter(({ fields }) => fields['skep'] === undefined)
         const written = told.map(({ message }) => message.split(' ') as [string, string])

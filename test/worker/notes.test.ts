@@ -101,7 +101,7 @@ describe('notes of a handler', () => {
       [50, 49],
       [50, 49],
     ])
-    expect((await scene.skep.get(jobs[0]!.id))?.progress).toMatchObject({ value: 49, note: null })
+    expect((await scene.skep.jobs.get(jobs[0]!.id))?.progress).toMatchObject({ value: 49, note: null })
   })
 
   it('never have more than one call under way, and gather while it is', async () => {
@@ -166,7 +166,7 @@ describe('notes of a handler', () => {
     ends[1]!.open(1)
     await scene.until(async () => (await scene.state(jobs[1]!.id)) === 'done')
     expect(await texts(scene, jobs[1]!.id)).toEqual(['later'])
-    expect(await scene.skep.logs(jobs[1]!.id)).toMatchObject({ dropped: 1 })
+    expect(await scene.skep.jobs.logs(jobs[1]!.id)).toMatchObject({ dropped: 1 })
   })
 
   it('never cost a job its outcome, if they are what the store refuses', async () => {
@@ -260,7 +260,7 @@ describe('notes of a handler', () => {
     ends[0]!.open(1)
     await scene.until(async () => (await scene.state(jobs[0]!.id)) === 'done')
 
-    const page = await scene.skep.logs(jobs[0]!.id, { limit: 1_000 })
+    const page = await scene.skep.jobs.logs(jobs[0]!.id, { limit: 1_000 })
     expect([page.lines.length, page.lines[0]?.message, page.dropped]).toEqual([1_000, 'line 501', 500])
     expect(scene.logged('warn', /500 lines that handlers logged were dropped/)).toBe(true)
   })
@@ -345,7 +345,7 @@ describe('notes of a handler', () => {
 
     expect(before).toEqual(['a'])
     expect(await texts(scene, id)).toEqual([])
-    expect((await scene.skep.logs(id)).progress).toBeNull()
+    expect((await scene.skep.jobs.logs(id)).progress).toBeNull()
   })
 
   it('of an earlier run go too when a later one is discarded', async () => {
@@ -434,7 +434,7 @@ describe('notes of a handler', () => {
     ends[0]!.open(1)
     await scene.until(async () => (await scene.state(jobs[0]!.id)) === 'done')
 
-    const page = await scene.skep.logs(jobs[0]!.id)
+    const page = await scene.skep.jobs.logs(jobs[0]!.id)
     expect(page.progress?.value).toBe(7)
     expect(page.progress?.note).toMatch(/^n+ … \(cut\)$/)
     expect(page.lines).toHaveLength(2)

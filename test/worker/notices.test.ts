@@ -178,7 +178,7 @@ describe('notices', () => {
 
   it('D28, D47, D63, D69: of held jobs are dropped, and the job stays in the store', async () => {
     const { scene, ran } = await idle()
-    await scene.skep.pause(mail)
+    await scene.skep.queues.pause(mail)
 
     const job = await scene.skep.enqueue(mail, 1)
     await scene.advance(2_000)
@@ -197,13 +197,13 @@ describe('notices', () => {
     'D48: are sent again for every waiting job when a hold on %s ends, not for the first 1,000',
     async (_, target) => {
       const { scene, ran } = await idle(() => {}, { concurrency: 100 })
-      await scene.skep.pause(target)
+      await scene.skep.queues.pause(target)
       const jobs = await scene.skep.enqueueMany(mail, many(2_500))
       await scene.skep.enqueueMany(mail, many(3), { delay: '5s' })
       await scene.until(() => scene.notices.size === 0)
       scene.notices.published.length = 0
 
-      await scene.skep.resume(target)
+      await scene.skep.queues.resume(target)
 
       const told = new Set(scene.notices.published.flatMap(({ ids }) => ids))
       expect(jobs.filter(({ id }) => !told.has(id))).toEqual([])
@@ -215,21 +215,21 @@ describe('notices', () => {
 
   it('D48: are not sent again while another hold stands', async () => {
     const { scene, ran } = await idle()
-    await scene.skep.pause(mail)
-    await scene.skep.block(mail)
+    await scene.skep.queues.pause(mail)
+    await scene.skep.queues.block(mail)
     await scene.skep.enqueueMany(mail, many(5))
     await scene.until(() => scene.notices.size === 0)
     scene.notices.published.length = 0
 
-    await scene.skep.resume(mail)
+    await scene.skep.queues.resume(mail)
     expect(scene.notices.published).toEqual([])
-    await scene.skep.unblock(mail)
+    await scene.skep.queues.unblock(mail)
     await scene.until(() => ran.length === 5, 5_000)
   })
 
   it('need not be there when a hold ends by itself', async () => {
     const { scene, ran } = await idle()
-    await scene.skep.pause(mail, { for: '10s' })
+    await scene.skep.queues.pause(mail, { for: '10s' })
     await scene.skep.enqueueMany(mail, many(5))
     await scene.until(() => scene.notices.size === 0, 2_000)
 
@@ -481,17 +481,17 @@ describe('notices', () => {
     await scene.until(() => scene.notices.size === 0)
   })
 
-  it('tell of what was redriven, promoted or handed back by id', async () => {
+  it('tell of what was retried, promoted or handed back by id', async () => {
     const { scene, ran } = await idle()
     const job = await scene.skep.enqueue(mail, 1, { delay: '1h' })
     const dead = await scene.skep.enqueue(mail, 2, { delay: '1h' })
-    await scene.skep.bury(dead.id)
+    await scene.skep.jobs.bury(dead.id)
     await scene.advance(10)
     scene.notices.published.length = 0
     const before = searches(scene)
 
-    await scene.skep.promote(job.id)
-    await scene.skep.redrive(dead.id)
+    await scene.skep.jobs.promote(job.id)
+    await scene.skep.jobs.retry(dead.id)
     await scene.until(() => ran.length === 2, 1_000)
 
     expect(scene.notices.published.flatMap(({ ids }) => ids)).toEqual([job.id, dead.id])

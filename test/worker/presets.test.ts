@@ -86,10 +86,10 @@ describe('the preset of Dark Events', () => {
     for (const what of ['return', 'throw'] as const) {
       const scene = openScene()
       await history(scene, presets.darkEvents, what)
-      const { jobs } = await scene.skep.list()
+      const { jobs } = await scene.skep.jobs.list()
       expect(jobs).toMatchObject([{ expiresAt: null }])
       await scene.truth.prune({ now: scene.runtime.now() + 50 * 365 * 86_400_000, limit: 100 } as never)
-      expect((await scene.skep.list()).jobs).toHaveLength(1)
+      expect((await scene.skep.jobs.list()).jobs).toHaveLength(1)
     }
   })
 })

@@ -60,16 +60,16 @@ describe.each(STORES)('a worker that stops on %s', (name) => {
 
     const stopped = first.stop()
     // The other worker looks many times while these handlers end.
-    for (let n = 0; n < 20; n++) await second.counts(QUEUES)
+    for (let n = 0; n < 20; n++) await second.queues.list(QUEUES)
     expect(begun).toHaveLength(2)
     cleaned.open()
     await stopped
 
     await expect
-      .poll(async () => (await second.counts(QUEUES)).map(({ done }) => done), patience)
+      .poll(async () => (await second.queues.list(QUEUES)).map(({ done }) => done), patience)
       .toEqual([2, 2])
     expect(twice).toEqual([])
-    const { jobs } = await second.list({ state: 'done' })
+    const { jobs } = await second.jobs.list({ state: 'done' })
     expect(jobs.map(({ errors, lost, timeouts }) => errors + lost + timeouts)).toEqual([0, 0, 0, 0])
     expect(jobs.reduce((sum, { snoozes }) => sum + snoozes, 0)).toBe(1)
   }, 60_000)

@@ -27,7 +27,7 @@ describe('a job of a queue that no worker handles', () => {
     const scene = openScene()
     await scene.skep.enqueueMany(orphan, [1, 2, 3])
     const unhandled = async (): Promise<number | undefined> =>
-      (await scene.skep.counts(['orphan']))[0]?.unhandled
+      (await scene.skep.queues.list(['orphan']))[0]?.unhandled
 
     expect(await unhandled()).toBe(3)
     const busy: Handler = orphan.handle(() => new Promise<string>(() => {}))

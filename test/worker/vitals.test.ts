@@ -22,16 +22,16 @@ describe('the vitals of a process', () => {
     const signs = new VitalSigns(systemRuntime(), '1.2.3')
     onTestFinished(() => signs.end())
 
-    const vitals = parseVitals(signs.read({ quiet: true, prefetched: 3, isRelay: true }))
+    const vitals = parseVitals(signs.read({ paused: true, prefetched: 3, isRelay: true }))
 
     expect(vitals).toMatchObject({
       version: '1.2.3',
       node: process.version,
-      quiet: true,
+      paused: true,
       prefetched: 3,
       isRelay: true,
     })
     expect(vitals.memoryBytes).toBeGreaterThan(1e6)
-    expect(signs.read({ quiet: false, prefetched: 0, isRelay: false }).length).toBeLessThan(4_096)
+    expect(signs.read({ paused: false, prefetched: 0, isRelay: false }).length).toBeLessThan(4_096)
   })
 })

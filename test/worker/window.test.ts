@@ -109,7 +109,7 @@ describe('the window', () => {
     const { waiting, slow, ran } = await stuckWorker(scene)
     const [first, second] = waiting as [string, string]
 
-    const summary = await scene.skep.cancel(second, { reason: 'not needed' })
+    const summary = await scene.skep.jobs.cancel(second, { reason: 'not needed' })
     await scene.runtime.settle()
 
     expect(summary.requested).toBe(1)
@@ -124,12 +124,12 @@ describe('the window', () => {
     const scene = openScene()
     const { waiting } = await stuckWorker(scene)
     const id = waiting[1] as string
-    const result = scene.skep.job(id).result()
+    const result = scene.skep.jobs.handle(id).result()
     result.catch(() => {})
     await scene.runtime.settle()
     const before = scene.runtime.mono()
 
-    await scene.skep.cancel(id)
+    await scene.skep.jobs.cancel(id)
 
     await expect(scene.through(result)).rejects.toMatchObject({ code: 'JOB_CANCELLED' })
     expect(scene.runtime.mono()).toBe(before)

@@ -48,7 +48,7 @@ describe('a worker whose job was taken away', () => {
     await scene.runtime.settle()
 
     expect(scene.toldOf(job.id)).toEqual(['received'])
-    expect(await scene.skep.get(child)).toBeNull()
+    expect(await scene.skep.jobs.get(child)).toBeNull()
     expect(await scene.through(job.result(), 120_000)).toBe('second')
     expect(scene.toldOf(job.id)).toEqual(['received', 'received', 'finished'])
   })

@@ -28,7 +28,7 @@ export const SECTIONS: readonly { readonly title: string | null; readonly sectio
       { path: '/queues', title: 'Queues', icon: 'queues', keys: 'g q', words: 'pause lanes limits holds' },
       { path: '/jobs', title: 'Jobs', icon: 'jobs', keys: 'g j', words: 'search list query' },
       { path: '/errors', title: 'Errors', icon: 'errors', keys: 'g e', words: 'groups exceptions failures' },
-      { path: '/dead', title: 'Dead letters', icon: 'dead', keys: 'g d', words: 'redrive dlq' },
+      { path: '/dead', title: 'Dead letters', icon: 'dead', keys: 'g d', words: 'retry dlq' },
     ],
   },
   {

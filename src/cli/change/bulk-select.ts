@@ -90,7 +90,7 @@ export async function changeWhere(call: Call, action: BulkAction, where: string)
   if (args.typed('limit')) throw usage('--limit does not go with --where: it is about all that fit.')
   const options = optionsOf(call, action, where)
   return reaching(call, { create: false }, async ({ skep }) => {
-    const found = await skep.count(withUsualStates(action, where), { cap: 100_000 })
+    const found = await skep.jobs.count(withUsualStates(action, where), { cap: 100_000 })
     if (args.on('dry-run')) {
       if (out.json) out.object({ action, dryRun: true, jobs: found.count, exact: found.isExact })
       else out.data(`Would ${action} ${about(found)}.`)
@@ -202,7 +202,7 @@ function tell({ out }: Call, bulk: BulkView): number {
 /** The same query with the states that the action means when nobody names one, so that the count is of those. */
 export function withUsualStates(action: BulkAction, where: string): string {
   const saysStates = parseQuery(where).terms.some(({ field }) => field === 'state')
-  const like = ({ retry: 'redrive', move: 'bury' } as const)[action as 'retry'] ?? action
+  const like = ({ retry: 'retry', move: 'bury' } as const)[action as 'retry'] ?? action
   const states: readonly JobState[] = USUAL_STATES[like]
   return saysStates ? where : `${where} state:${states.join(',')}`
 }

@@ -20,7 +20,7 @@ import {
 
 const DONE: Readonly<Record<Action, string>> = {
   cancel: 'Cancelled',
-  redrive: 'Redrove',
+  retry: 'Retried',
   promote: 'Promoted',
   remove: 'Removed',
   bury: 'Buried',
@@ -30,7 +30,7 @@ const DONE: Readonly<Record<Action, string>> = {
 
 const DOING: Readonly<Record<Action, string>> = {
   cancel: 'Cancelling',
-  redrive: 'Redriving',
+  retry: 'Retrying',
   promote: 'Promoting',
   remove: 'Removing',
   bury: 'Burying',
@@ -91,7 +91,7 @@ export async function changeJobs(call: Call, action: Action, options: ChangeOpti
 function plainly(action: Action): Apply {
   if (action === 'prioritize' || action === 'reschedule')
     throw new TypeError(`${action} needs to know to what.`)
-  return (skep, target) => skep[action](target)
+  return (skep, target) => skep.jobs[action](target)
 }
 
 /** `skep dead remove <id>` must not remove a job that waits, so the state is looked at first. */
@@ -105,7 +105,7 @@ async function changeNamed(
   const fitting: string[] = []
   const refused: ChangeSummary['refused'][number][] = []
   for (const id of ids) {
-    const job = await skep.get(id)
+    const job = await skep.jobs.get(id)
     if (job?.state === state) fitting.push(id)
     else refused.push({ id, reason: job === null ? 'unknown' : 'state' })
   }

@@ -24,11 +24,11 @@ export async function dropQueue(call: Call, names: readonly string[]): Promise<n
 
   return reaching(call, { create: false }, async ({ skep }) => {
     // It also refuses what cannot be dropped, before any question.
-    const found = await skep.dropQueue(queue, { force, dryRun: true })
+    const found = await skep.queues.drop(queue, { force, dryRun: true })
     if (args.on('dry-run')) return report(call, found)
     if (!found.known) return report(call, { ...found, dryRun: false })
     await confirm(call, `Drop ${clean(queue)} with ${parts(found)}?`)
-    return report(call, await new Progress(call.out, 'Dropping').during(skep.dropQueue(queue, { force })))
+    return report(call, await new Progress(call.out, 'Dropping').during(skep.queues.drop(queue, { force })))
   })
 }
 

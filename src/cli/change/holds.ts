@@ -47,7 +47,7 @@ export async function changeHolds(call: Call, action: HoldAction, names: readonl
     const unknown = puts && !out.json ? await unknownOf(skep, names) : []
     const answers: { target: string; summary: HoldSummary | ReleaseSummary }[] = []
     for (const target of targets) {
-      const summary = await skep[action](target, options)
+      const summary = await skep.queues[action](target, options)
       answers.push({ target: targetText(target, args, skep), summary })
     }
     if (out.json) {
@@ -74,13 +74,13 @@ export async function drainQueue(call: Call, names: readonly string[]): Promise<
   const timeout = args.duration('timeout')
   return reaching(call, { create: false }, async ({ skep }) => {
     if (args.on('dry-run')) {
-      const [queue] = await skep.counts([name])
+      const [queue] = await skep.queues.list([name])
       const running = queue?.running ?? 0
       const would = `pause ${clean(name)} and wait for ${many(running, 'job')} that ${running === 1 ? 'runs' : 'run'}`
       onlySays(call, would, { action: 'drain', queue: name, running })
       return EXIT.ok
     }
-    const drained = skep.drain(name, {
+    const drained = skep.queues.drain(name, {
       ...holdOptions(args, true),
       ...(timeout === undefined ? {} : { timeout }),
     })
@@ -184,7 +184,7 @@ export function laneText(lane: string): string {
 async function unknownOf(skep: Counterpart, names: readonly string[]): Promise<string[]> {
   const exact = names.filter((name) => !name.includes('*'))
   if (exact.length === 0) return []
-  const known = await skep.counts()
+  const known = await skep.queues.list()
   return exact.filter((name) => !known.some(({ queue }) => queue === name))
 }
 

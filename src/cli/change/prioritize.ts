@@ -32,7 +32,7 @@ export async function prioritizeJobs(call: Call, ids: readonly string[]): Promis
       const modeOf = modes(opened, said)
       const modeOfJob = new Map<string, PriorityMode>()
       for (const id of named) {
-        const job = await skep.get(id)
+        const job = await skep.jobs.get(id)
         // One that is not there is refused by the library, whatever the mode.
         modeOfJob.set(id, job === null ? 'head-start' : modeOf(job.queue))
       }
@@ -40,13 +40,13 @@ export async function prioritizeJobs(call: Call, ids: readonly string[]): Promis
 
       return async (_, target) => {
         if (typeof target === 'object' && 'queue' in target) {
-          return skep.prioritize(target, priority, { priorityMode: modeOf(target.queue) })
+          return skep.jobs.prioritize(target, priority, { priorityMode: modeOf(target.queue) })
         }
         const all = typeof target === 'string' ? [target] : target
         const parts: ChangeSummary[] = []
         for (const priorityMode of ['head-start', 'strict'] as const) {
           const part = all.filter((id) => modeOfJob.get(id) === priorityMode)
-          if (part.length > 0) parts.push(await skep.prioritize(part, priority, { priorityMode }))
+          if (part.length > 0) parts.push(await skep.jobs.prioritize(part, priority, { priorityMode }))
         }
         return {
           changed: parts.reduce((sum, { changed }) => sum + changed, 0),

@@ -26,13 +26,13 @@ export async function purgeQueue(call: Call, names: readonly string[]): Promise<
   const filter = readFilter(call)
 
   return reaching(call, { create: false }, async ({ skep }) => {
-    if (args.on('dry-run')) return tell(call, await skep.purge(queue, { ...filter, dryRun: true }))
+    if (args.on('dry-run')) return tell(call, await skep.queues.purge(queue, { ...filter, dryRun: true }))
     if (!args.on('yes')) {
-      const found = await skep.purge(queue, { ...filter, dryRun: true })
+      const found = await skep.queues.purge(queue, { ...filter, dryRun: true })
       if (found.jobs === 0) return tell(call, { ...found, dryRun: false })
       await confirm(call, `Remove ${many(found.jobs, 'job')} of ${clean(queue)} (${parts(found)})?`)
     }
-    const purged = skep.purge(queue, filter)
+    const purged = skep.queues.purge(queue, filter)
     return tell(call, await new Progress(call.out, 'Removing').during(purged))
   })
 }

@@ -27,6 +27,6 @@ export function rescheduleJobs(call: Call, ids: readonly string[]): Promise<numb
   const when = readWhen(call.args)
   return changeJobs(call, 'reschedule', {
     ids,
-    prepare: async () => (skep, target) => skep.reschedule(target, when),
+    prepare: async () => (skep, target) => skep.jobs.reschedule(target, when),
   })
 }

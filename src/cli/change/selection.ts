@@ -47,13 +47,13 @@ export function readSelection(args: Arguments, { maxLimit }: { readonly maxLimit
   }
 }
 
-export type Action = 'cancel' | 'redrive' | 'promote' | 'remove' | 'bury' | 'prioritize' | 'reschedule'
+export type Action = 'cancel' | 'retry' | 'promote' | 'remove' | 'bury' | 'prioritize' | 'reschedule'
 
 /** Which states an action takes when nobody names one; the library has the same rule. */
 export const USUAL_STATES: Readonly<Record<Action, readonly JobState[]>> = {
   cancel: ['delayed', 'ready', 'running'],
   bury: ['delayed', 'ready'],
-  redrive: ['dead'],
+  retry: ['dead'],
   promote: ['delayed'],
   prioritize: ['delayed', 'ready'],
   reschedule: ['delayed', 'ready'],
@@ -72,7 +72,7 @@ export function assertMeant(selection: Selection, args: Arguments, action: strin
 
 /** The queues a selection is about. A change is always about one queue at a time. */
 export async function queuesOf(skep: Counterpart, { queue }: Selection): Promise<readonly string[]> {
-  return queue === undefined ? (await skep.counts()).map((one) => one.queue) : [queue]
+  return queue === undefined ? (await skep.queues.list()).map((one) => one.queue) : [queue]
 }
 
 export interface Tally {
@@ -87,7 +87,7 @@ const MOST_COUNTED = 10_000
 export async function tally(skep: Counterpart, action: Action, selection: Selection): Promise<Tally> {
   const { queue, state = USUAL_STATES[action], after, before, text, limit = Infinity } = selection
   if (after === undefined && before === undefined && text === undefined) {
-    const queues = await skep.counts(queue === undefined ? undefined : [queue])
+    const queues = await skep.queues.list(queue === undefined ? undefined : [queue])
     const jobs = queues.reduce((sum, one) => sum + state.reduce((part, name) => part + one[name], 0), 0)
     return { jobs: Math.min(jobs, limit), exact: true }
   }
@@ -100,7 +100,7 @@ export async function tally(skep: Counterpart, action: Action, selection: Select
       limit: LIMITS.pageJobs,
       ...(cursor === null ? {} : { cursor }),
     }
-    const found = await skep.list(page)
+    const found = await skep.jobs.list(page)
     jobs += found.jobs.length
     cursor = found.cursor
   } while (cursor !== null && jobs < Math.min(limit, MOST_COUNTED))

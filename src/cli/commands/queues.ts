@@ -121,8 +121,8 @@ async function listQueues(call: Call, words: readonly string[]): Promise<number>
   assertFlags(call, 'list', [])
   return reaching(call, { create: false }, async ({ skep }) => {
     const names = words.length === 0 ? undefined : words
-    const queues = [...(await skep.counts(names))].sort((a, b) => a.queue.localeCompare(b.queue))
-    const holds = await skep.holds()
+    const queues = [...(await skep.queues.list(names))].sort((a, b) => a.queue.localeCompare(b.queue))
+    const holds = await skep.queues.holds()
     if (out.json) {
       out.object({ space: skep.space, queues, holds })
       return EXIT.ok

@@ -119,8 +119,8 @@ class Keys {
     if (row === undefined) return
     const { skep } = this.#reached
     try {
-      if (row.hold === null) await skep.pause(row.name, { by: 'skep top' })
-      else await skep.resume(row.name, { by: 'skep top' })
+      if (row.hold === null) await skep.queues.pause(row.name, { by: 'skep top' })
+      else await skep.queues.resume(row.name, { by: 'skep top' })
       await this.#board.look()
     } catch (error) {
       this.#board.set('running', `${row.name} was not changed: ${briefly(error)}`)

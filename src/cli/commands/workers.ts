@@ -1,4 +1,4 @@
-import type { Order, WorkerView } from '../../index.ts'
+import type { WorkerView } from '../../index.ts'
 import { BY_FLAG, personOf } from '../change/actor.ts'
 import type { Call, Command } from '../command.ts'
 import type { Counterpart } from '../connect/backend.ts'
@@ -9,31 +9,31 @@ import { type Cell, table } from '../format/table.ts'
 import { clean, quote } from '../format/text.ts'
 import type { Output, Paint } from '../output.ts'
 
-const ORDER_OF: Readonly<Record<string, Order>> = { quiet: 'quiet', resume: 'none', stop: 'stop' }
-const TOLD: Readonly<Record<string, string>> = {
-  quiet: 'takes no more jobs as soon as it hears of it',
-  resume: 'takes jobs again as soon as it hears of it',
-  stop: 'drains and ends as soon as it hears of it',
-}
+const SENT = {
+  pause: 'is pausing: it claims no more jobs',
+  resume: 'is resuming',
+  stop: 'is stopping: it drains first',
+} as const
+type Action = keyof typeof SENT
 
 export const workersCommand: Command = {
   name: 'workers',
-  summary: 'Who runs jobs, on all machines: list, get, quiet, resume, stop',
-  usage: ['workers [list]', 'workers get <id>', 'workers quiet|resume|stop <id…> | --host <name> | --all'],
+  summary: 'Workers on all machines: list, get, pause, resume, stop',
+  usage: ['workers [list]', 'workers get <id>', 'workers pause|resume|stop <id…> | --host <name> | --all'],
   actions: {
-    list: 'Show the workers of this space',
-    get: 'Show everything about one',
-    quiet: 'Let workers take no more jobs; what runs goes on',
-    resume: 'Take that back',
-    stop: 'End workers as a signal would: they drain first',
+    list: 'List the workers of this space',
+    get: 'Show one worker',
+    pause: 'Claim no more jobs; running jobs continue',
+    resume: 'End a pause',
+    stop: 'Stop workers as a signal would: they drain first',
   },
   flags: {
     host: { kind: 'text', value: 'name', help: 'All workers on this host' },
     all: { kind: 'switch', help: 'All workers' },
-    'dry-run': { kind: 'switch', help: 'Only say which workers it would be' },
+    'dry-run': { kind: 'switch', help: 'Print the workers without changing them' },
     by: BY_FLAG,
   },
-  examples: ['skep workers', 'skep workers quiet 4f0c…', 'skep workers stop --host web-1'],
+  examples: ['skep workers', 'skep workers pause 4f0c…', 'skep workers stop --host web-1'],
 
   async run(call) {
     const [action = 'list', ...ids] = call.args.words
@@ -42,16 +42,16 @@ export const workersCommand: Command = {
       return list(call)
     }
     if (action === 'get') return get(call, ids)
-    return tellWorkers(call, action, ids)
+    return commandWorkers(call, action as Action, ids)
   },
 }
 
 function list(call: Call): Promise<number> {
   const { out } = call
   return reaching(call, { create: false }, async ({ skep }) => {
-    const workers = [...(await skep.workers())]
+    const workers = [...(await skep.workers.list())]
     if (out.json) out.object({ workers })
-    else if (workers.length === 0) out.note('No worker is there. Start one: skep worker')
+    else if (workers.length === 0) out.note('There are no workers. Start one: skep worker')
     else out.data(workerTable(workers, out))
     return EXIT.ok
   })
@@ -87,10 +87,10 @@ function workerTable(workers: readonly WorkerView[], out: Output): string {
   return lines.join('\n')
 }
 
-function statusOf({ life, order, quiet }: WorkerView): Exclude<Cell, string> {
+function statusOf({ life, command, paused }: WorkerView): Exclude<Cell, string> {
   if (life === 'gone') return { text: 'gone', style: 'red' }
-  if (order === 'stop') return { text: 'stopping', style: 'yellow' }
-  if (quiet || order === 'quiet') return { text: 'quiet', style: 'yellow' }
+  if (command === 'stop') return { text: 'stopping', style: 'yellow' }
+  if (paused || command === 'pause') return { text: 'paused', style: 'yellow' }
   return life === 'unsure' ? { text: 'unsure', style: 'yellow' } : { text: 'running', style: 'green' }
 }
 
@@ -104,7 +104,7 @@ function get(call: Call, ids: readonly string[]): Promise<number> {
   if (id === undefined || extra !== undefined)
     throw usage('Which worker? One at a time.', 'skep workers get <id>')
   return reaching(call, { create: false }, async ({ skep }) => {
-    const worker = one(await skep.workers(), id)
+    const worker = one(await skep.workers.list(), id)
     if (out.json) out.object(worker)
     else out.data(page(worker, out.paint))
     return EXIT.ok
@@ -134,7 +134,7 @@ function page(worker: WorkerView, paint: Paint): string {
     .join('\n')
 }
 
-async function tellWorkers(call: Call, action: string, ids: readonly string[]): Promise<number> {
+async function commandWorkers(call: Call, action: Action, ids: readonly string[]): Promise<number> {
   const { args, out } = call
   const by = personOf(args)
   return reaching(call, { create: false }, async ({ skep }) => {
@@ -146,11 +146,11 @@ async function tellWorkers(call: Call, action: string, ids: readonly string[]): 
     }
     const told: WorkerView[] = []
     for (const { id } of meant) {
-      const worker = await skep.order(id, ORDER_OF[action] as Order, by === undefined ? {} : { by })
+      const worker = await skep.workers[action](id, by === undefined ? {} : { by })
       if (worker !== null) told.push(worker)
     }
     if (out.json) out.object({ action, dryRun: false, workers: told })
-    else for (const { id } of told) out.data(`${clean(id)} ${TOLD[action]}.`)
+    else for (const { id } of told) out.data(`${clean(id)} ${SENT[action]}.`)
     return EXIT.ok
   })
 }
@@ -164,7 +164,7 @@ async function choose(
   const host = args.text('host')
   const ways = [ids.length > 0, args.typed('host'), args.typed('all')].filter(Boolean).length
   if (ways !== 1) throw usage('Which workers?', `skep workers ${action} <id…>, --host <name> or --all`)
-  const here = (await skep.workers()).filter(({ life }) => life !== 'gone')
+  const here = (await skep.workers.list()).filter(({ life }) => life !== 'gone')
   if (ids.length > 0) return ids.map((id) => one(here, id))
   const meant = host === undefined || args.typed('all') ? here : here.filter((worker) => worker.host === host)
   if (meant.length > 0) return meant

@@ -1,6 +1,6 @@
 import type {
-  AgainOptions,
   ChangeSummary,
+  CopyOptions,
   Duration,
   EnqueueOptions,
   LimitView,
@@ -12,44 +12,33 @@ import type {
   Target,
 } from '../../index.ts'
 
-/** What commands that look and change ask: a Skep on its store, or a server in its place. */
-export interface Counterpart
-  extends Pick<
-    Skep,
-    | 'space'
-    | 'ready'
-    | 'migrate'
+/** What commands read and change: a Skep on its store, or a server in its place. */
+export interface Counterpart extends Pick<Skep, 'space' | 'ready' | 'migrate' | 'spaces' | 'close'> {
+  enqueue(queue: Queue<unknown>, payload: unknown, options: EnqueueOptions): Promise<Sent>
+  readonly jobs: Pick<
+    Skep['jobs'],
     | 'get'
-    | 'logs'
-    | 'watch'
     | 'list'
     | 'count'
-    | 'counts'
-    | 'spaces'
+    | 'logs'
+    | 'watch'
     | 'explain'
-    | 'explainQueue'
-    | 'pause'
-    | 'resume'
-    | 'block'
-    | 'unblock'
-    | 'holds'
-    | 'drain'
     | 'cancel'
     | 'bury'
-    | 'redrive'
+    | 'retry'
     | 'promote'
     | 'reschedule'
     | 'remove'
-    | 'purge'
-    | 'dropQueue'
-    | 'workers'
-    | 'deadNotices'
-    | 'order'
-    | 'close'
-  > {
-  enqueue(queue: Queue<unknown>, payload: unknown, options: EnqueueOptions): Promise<Sent>
-  again(id: string, options: AgainOptions): Promise<Pick<Sent, 'id'>>
-  prioritize(target: Target, priority: number, options: PrioritizeOptions): Promise<ChangeSummary>
+  > & {
+    copy(id: string, options: CopyOptions): Promise<Pick<Sent, 'id'>>
+    prioritize(target: Target, priority: number, options: PrioritizeOptions): Promise<ChangeSummary>
+  }
+  readonly queues: Pick<
+    Skep['queues'],
+    'list' | 'explain' | 'pause' | 'resume' | 'block' | 'unblock' | 'holds' | 'drain' | 'purge' | 'drop'
+  >
+  readonly workers: Pick<Skep['workers'], 'list' | 'pause' | 'resume' | 'stop'>
+  readonly notifier: Pick<Skep['notifier'], 'deadNotices'>
   readonly bulk: Pick<Skep['bulk'], 'start' | 'get' | 'list' | 'stop' | 'serve'>
   readonly errors: Pick<Skep['errors'], 'list' | 'get' | 'mute' | 'unmute'>
   readonly limits: Pick<Skep['limits'], 'list' | 'reset'> & {

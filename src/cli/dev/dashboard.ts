@@ -143,8 +143,8 @@ export class Board {
     this.#looking = true
     try {
       const [queues, workers, running, failed] = await Promise.all([
-        this.#skep.counts(),
-        this.#skep.workers(),
+        this.#skep.queues.list(),
+        this.#skep.workers.list(),
         this.#skep.runs.counts({ status: 'running', limit: MOST_RUNS }),
         this.#skep.runs.counts({ status: 'failed', limit: MOST_RUNS }),
       ])

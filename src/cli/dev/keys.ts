@@ -51,11 +51,11 @@ export function devKeys(parts: DevKeysParts): (key: Key) => void {
       say('No job was there yet that could be sent again.')
     },
     async p() {
-      const isPaused = (await skep.holds()).some(
+      const isPaused = (await skep.queues.holds()).some(
         ({ kind, space, queue }) => kind === 'pause' && space === skep.space && queue === null,
       )
-      if (isPaused) await skep.resume({}, { by: BY })
-      else await skep.pause({}, { by: BY })
+      if (isPaused) await skep.queues.resume({}, { by: BY })
+      else await skep.queues.pause({}, { by: BY })
       say(isPaused ? 'Resumed: jobs start again.' : 'Paused: nothing starts until p is pressed again.')
       await board.look()
     },
@@ -71,14 +71,14 @@ export function devKeys(parts: DevKeysParts): (key: Key) => void {
 async function lastJobs(skep: Skep, board: Board): Promise<readonly string[]> {
   const ran = board.snapshot().events.filter(({ id, queue }) => id !== '' && !/^flow(\.\d+)?:/.test(queue))
   if (ran.length > 0) return [...new Set(ran.map(({ id }) => id))].slice(0, MOST_TRIED)
-  const { jobs } = await skep.list({ limit: 1 })
+  const { jobs } = await skep.jobs.list({ limit: 1 })
   return jobs.map(({ id }) => id)
 }
 
 /** The id of the copy; null if the job is gone, as some are as soon as they are done. */
 async function sentAgain(skep: Skep, id: string): Promise<string | null> {
   try {
-    return (await skep.again(id, { by: BY })).id
+    return (await skep.jobs.copy(id, { by: BY })).id
   } catch (error) {
     if ((error as { readonly code?: unknown }).code === 'JOB_NOT_FOUND') return null
     throw error

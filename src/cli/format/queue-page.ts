@@ -16,10 +16,10 @@ export async function showQueue(call: Call, names: readonly string[]): Promise<n
     throw usage('Which queue? One at a time.', 'skep queues get <name>')
   return reaching(call, { create: false }, async ({ skep }) => {
     const [queues, limits, all, explanation] = await Promise.all([
-      skep.counts([name]),
+      skep.queues.list([name]),
       skep.limits.list(name),
-      skep.workers(),
-      skep.explainQueue(name),
+      skep.workers.list(),
+      skep.queues.explain(name),
     ])
     const now = Date.now()
     const workers = all.filter((worker) => isLiveWorker(worker, now) && worker.queues.includes(name))

@@ -30,7 +30,7 @@ export async function changeThere(line: Line, change: Change, target: Target): P
   if (typeof target === 'string') return changeIds(line, change, [target])
   if (Array.isArray(target)) return changeIds(line, change, target as readonly string[])
   const { limit = Infinity, ...filters } = target as Exclude<Target, string | readonly string[]>
-  const usual = USUAL_STATES[change.action === 'retry' ? 'redrive' : change.action]
+  const usual = USUAL_STATES[change.action === 'retry' ? 'retry' : change.action]
   const query = queryOf({ ...filters, state: filters.state ?? usual })
   let sum: ChangeSummary = { changed: 0, requested: 0, refused: [] }
   let cursor: string | null = null

@@ -5,15 +5,15 @@ const LOOK_MS = 500
 
 /** Pauses a queue there, and looks until nothing of it runs. */
 export async function drainThere(
-  there: Pick<Counterpart, 'pause' | 'counts'>,
+  there: { readonly queues: Pick<Counterpart['queues'], 'pause' | 'list'> },
   queue: string,
   { timeout, reason }: DrainOptions,
 ): Promise<DrainSummary> {
   const giveUpAt = timeout === undefined ? Infinity : Date.now() + toMs('timeout', timeout)
-  const { holds } = await there.pause(queue, reason === undefined ? {} : { reason })
+  const { holds } = await there.queues.pause(queue, reason === undefined ? {} : { reason })
   let atFirst: number | undefined
   for (;;) {
-    const [found] = await there.counts([queue])
+    const [found] = await there.queues.list([queue])
     const { running = 0, ready = 0, delayed = 0 } = found ?? {}
     atFirst ??= running
     if (running === 0) return { ended: atFirst, ready, delayed, holds }

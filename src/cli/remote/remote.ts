@@ -1,23 +1,17 @@
 import {
-  type AgainOptions,
-  type ChangeSummary,
-  type CountOptions,
   type DeadNoticeOptions,
-  type DeadNoticeView,
+  type DeadNoticeViewPage,
   type DrainOptions,
-  type DrainSummary,
   type DropOptions,
   type DropSummary,
   type Durability,
   type Duration,
+  type EndOptions,
   type EnqueueOptions,
   type Explanation,
   type Holdable,
   type HoldOptions,
   type HoldSummary,
-  type HoldView,
-  type JobCount,
-  type JobEvent,
   type JobPage,
   type JobView,
   type Limitable,
@@ -25,19 +19,16 @@ import {
   type ListOptions,
   type LogOptions,
   type LogPage,
-  type Order,
-  type PrioritizeOptions,
   type PurgeOptions,
   type PurgeSummary,
   type Queue,
   type QueueExplanation,
   type QueueLimitOptions,
-  type QueueView,
   type ReleaseSummary,
   type SpaceView,
-  type Target,
   toMs,
   type WatchOptions,
+  type WorkerCommand,
   type WorkerView,
 } from '../../index.ts'
 import type { InputOf, Me, OutputOf, revived, ServerClient } from '../../server.ts'
@@ -57,11 +48,6 @@ export interface RemoteOptions {
   /** Of `skep/server`, which is loaded only when a server is asked. */
   readonly revive: typeof revived
   readonly space: string | undefined
-}
-
-interface DeadNoticePage {
-  readonly notices: readonly DeadNoticeView[]
-  readonly cursor: string | null
 }
 
 /** A server in the place of a Skep: every method is an operation of its API. */
@@ -103,8 +89,6 @@ export class Remote implements Counterpart {
 
   async close(): Promise<void> {}
 
-  // ── jobs ───────────────────────────────────────────────────────────────────────────────────────
-
   async enqueue(queue: Queue<unknown>, payload: unknown, options: EnqueueOptions): Promise<Sent> {
     const { delay, runAt, ...rest } = options
     const { id, duplicate } = await this.#line.client.call('jobs.enqueue', {
@@ -124,156 +108,89 @@ export class Remote implements Counterpart {
     }
   }
 
-  again(id: string, { queue, payload }: AgainOptions): Promise<OutputOf<'jobs.again'>> {
-    return this.#line.client.call('jobs.again', {
-      id,
-      ...(queue === undefined ? {} : { queue: nameOf(queue) }),
-      ...(payload === undefined ? {} : { payload }),
-    })
+  readonly jobs: Counterpart['jobs'] = {
+    get: async (id) => {
+      const found = await askOrNull<{ readonly job: JobView }, 'jobs.get'>(this.#line, 'jobs.get', { id })
+      return found?.job ?? null
+    },
+    list: ({ limit, cursor, ...which }: ListOptions = {}) =>
+      ask<JobPage, 'jobs.list'>(this.#line, 'jobs.list', {
+        query: queryOf(which),
+        ...(limit === undefined ? {} : { limit }),
+        ...(cursor === undefined ? {} : { cursor }),
+      }),
+    count: (query) => this.#line.client.call('jobs.count', { query }),
+    logs: (id, options: LogOptions = {}) =>
+      ask<LogPage, 'jobs.logs'>(this.#line, 'jobs.logs', { id, ...options }),
+    watch: (id, options: WatchOptions = {}) => watchThere(this.#line, id, options),
+    explain: (id) => ask<Explanation, 'jobs.explain'>(this.#line, 'jobs.explain', { id }),
+    copy: (id, { queue, payload }) =>
+      this.#line.client.call('jobs.copy', {
+        id,
+        ...(queue === undefined ? {} : { queue: nameOf(queue) }),
+        ...(payload === undefined ? {} : { payload }),
+      }),
+    cancel: (target, options: EndOptions = {}) =>
+      changeThere(this.#line, { action: 'cancel', ...reasonOf(options) }, target),
+    bury: (target, options: EndOptions = {}) =>
+      changeThere(this.#line, { action: 'bury', ...reasonOf(options) }, target),
+    retry: (target) => changeThere(this.#line, { action: 'retry' }, target),
+    promote: (target) => changeThere(this.#line, { action: 'promote' }, target),
+    remove: (target) => changeThere(this.#line, { action: 'remove' }, target),
+    reschedule: (target, when) => changeThere(this.#line, { action: 'reschedule', at: isoOf(when) }, target),
+    // The server knows how each queue counts priorities.
+    prioritize: (target, priority) => changeThere(this.#line, { action: 'prioritize', priority }, target),
   }
 
-  async get(id: string): Promise<JobView | null> {
-    const found = await askOrNull<{ readonly job: JobView }, 'jobs.get'>(this.#line, 'jobs.get', { id })
-    return found?.job ?? null
-  }
-
-  logs(id: string, options: LogOptions = {}): Promise<LogPage> {
-    return ask<LogPage, 'jobs.logs'>(this.#line, 'jobs.logs', { id, ...options })
-  }
-
-  watch(id: string, options: WatchOptions = {}): AsyncIterableIterator<JobEvent> {
-    return watchThere(this.#line, id, options)
-  }
-
-  list({ limit, cursor, ...which }: ListOptions = {}): Promise<JobPage> {
-    return ask<JobPage, 'jobs.list'>(this.#line, 'jobs.list', {
-      query: queryOf(which),
-      ...(limit === undefined ? {} : { limit }),
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-  }
-
-  count(query: string, _options?: CountOptions): Promise<JobCount> {
-    return this.#line.client.call('jobs.count', { query })
-  }
-
-  explain(id: string): Promise<Explanation> {
-    return ask<Explanation, 'jobs.explain'>(this.#line, 'jobs.explain', { id })
-  }
-
-  cancel(target: Target, options: { readonly reason?: string } = {}): Promise<ChangeSummary> {
-    return changeThere(this.#line, { action: 'cancel', ...reasonOf(options) }, target)
-  }
-
-  bury(target: Target, options: { readonly reason?: string } = {}): Promise<ChangeSummary> {
-    return changeThere(this.#line, { action: 'bury', ...reasonOf(options) }, target)
-  }
-
-  redrive(target: Target): Promise<ChangeSummary> {
-    return changeThere(this.#line, { action: 'retry' }, target)
-  }
-
-  promote(target: Target): Promise<ChangeSummary> {
-    return changeThere(this.#line, { action: 'promote' }, target)
-  }
-
-  remove(target: Target): Promise<ChangeSummary> {
-    return changeThere(this.#line, { action: 'remove' }, target)
-  }
-
-  reschedule(target: Target, when: Date | { readonly delay: Duration }): Promise<ChangeSummary> {
-    return changeThere(this.#line, { action: 'reschedule', at: isoOf(when) }, target)
-  }
-
-  /** How each queue counts is known there. */
-  prioritize(target: Target, priority: number, _options: PrioritizeOptions): Promise<ChangeSummary> {
-    return changeThere(this.#line, { action: 'prioritize', priority }, target)
-  }
-
-  async deadNotices(options: DeadNoticeOptions = {}): Promise<DeadNoticePage> {
-    const { hasNotices, ...page } = await ask<
-      DeadNoticePage & { readonly hasNotices: boolean },
-      'deadNotices.list'
-    >(this.#line, 'deadNotices.list', options)
-    if (hasNotices) return page
-    throw usage(
-      'The notifier of this server has no notices: only natsNotifier() has.',
-      'Dead jobs: skep dead list',
-    )
-  }
-
-  // ── queues ─────────────────────────────────────────────────────────────────────────────────────
-
-  async explainQueue(queue: string | { readonly name: string }): Promise<QueueExplanation> {
-    const { explanation } = await ask<{ readonly explanation: QueueExplanation }, 'queues.get'>(
-      this.#line,
-      'queues.get',
-      { queue: nameOf(queue) },
-    )
-    return explanation
-  }
-
-  async counts(queues?: readonly (string | { readonly name: string })[]): Promise<readonly QueueView[]> {
-    const { queues: all } = await ask<{ readonly queues: OutputOf<'queues.list'>['queues'] }, 'queues.list'>(
-      this.#line,
-      'queues.list',
-      {},
-    )
-    if (queues === undefined) return all.map(queueView)
-    return queues.map(nameOf).map((name) => {
-      const found = all.find(({ queue }) => queue === name)
-      return found === undefined ? emptyQueue(name) : queueView(found)
-    })
-  }
-
-  async purge(queue: string | { readonly name: string }, options: PurgeOptions = {}): Promise<PurgeSummary> {
-    const { state, text, after, before, dryRun = false } = options
-    const name = nameOf(queue)
-    const { running, counts } = await this.#line.client.call('queues.purge', {
-      queue: name,
-      ...(state === undefined ? {} : { states: typeof state === 'string' ? [state] : state }),
-      ...(text === undefined ? {} : { text }),
-      ...iso({ after, before }),
-      dryRun,
-      confirm: name,
-    })
-    const states = counts as PurgeSummary['states']
-    const jobs = Object.values(states).reduce((sum, one) => sum + one, 0)
-    return { queue: name, dryRun, jobs, states, running }
-  }
-
-  async dropQueue(
-    queue: string | { readonly name: string },
-    options: DropOptions = {},
-  ): Promise<DropSummary> {
-    const name = nameOf(queue)
-    const summary = await this.#line.client.call('queues.drop', { queue: name, ...options, confirm: name })
-    return { ...summary, states: summary.states as DropSummary['states'] }
-  }
-
-  pause(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
-    return ask<HoldSummary, 'holds.pause'>(this.#line, 'holds.pause', holdInput(target, options))
-  }
-
-  resume(target: Holdable): Promise<ReleaseSummary> {
-    return ask<ReleaseSummary, 'holds.resume'>(this.#line, 'holds.resume', holdTarget(target))
-  }
-
-  block(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
-    return ask<HoldSummary, 'holds.block'>(this.#line, 'holds.block', holdInput(target, options))
-  }
-
-  unblock(target: Holdable): Promise<ReleaseSummary> {
-    return ask<ReleaseSummary, 'holds.unblock'>(this.#line, 'holds.unblock', holdTarget(target))
-  }
-
-  async holds(): Promise<readonly HoldView[]> {
-    const { holds } = await ask<HoldSummary, 'holds.list'>(this.#line, 'holds.list', {})
-    return holds
-  }
-
-  drain(queue: string | { readonly name: string }, options: DrainOptions = {}): Promise<DrainSummary> {
-    return drainThere(this, nameOf(queue), options)
+  readonly queues: Counterpart['queues'] = {
+    list: async (queues) => {
+      const { queues: all } = await ask<
+        { readonly queues: OutputOf<'queues.list'>['queues'] },
+        'queues.list'
+      >(this.#line, 'queues.list', {})
+      if (queues === undefined) return all.map(queueView)
+      return queues.map(nameOf).map((name) => {
+        const found = all.find(({ queue }) => queue === name)
+        return found === undefined ? emptyQueue(name) : queueView(found)
+      })
+    },
+    explain: async (queue) => {
+      const { explanation } = await ask<{ readonly explanation: QueueExplanation }, 'queues.get'>(
+        this.#line,
+        'queues.get',
+        { queue: nameOf(queue) },
+      )
+      return explanation
+    },
+    pause: (target, options: HoldOptions = {}) =>
+      ask<HoldSummary, 'holds.pause'>(this.#line, 'holds.pause', holdInput(target, options)),
+    resume: (target) => ask<ReleaseSummary, 'holds.resume'>(this.#line, 'holds.resume', holdTarget(target)),
+    block: (target, options: HoldOptions = {}) =>
+      ask<HoldSummary, 'holds.block'>(this.#line, 'holds.block', holdInput(target, options)),
+    unblock: (target) =>
+      ask<ReleaseSummary, 'holds.unblock'>(this.#line, 'holds.unblock', holdTarget(target)),
+    holds: async () => (await ask<HoldSummary, 'holds.list'>(this.#line, 'holds.list', {})).holds,
+    drain: (queue, options: DrainOptions = {}) => drainThere(this, nameOf(queue), options),
+    purge: async (queue, options: PurgeOptions = {}) => {
+      const { state, text, after, before, dryRun = false } = options
+      const name = nameOf(queue)
+      const { running, counts } = await this.#line.client.call('queues.purge', {
+        queue: name,
+        ...(state === undefined ? {} : { states: typeof state === 'string' ? [state] : state }),
+        ...(text === undefined ? {} : { text }),
+        ...iso({ after, before }),
+        dryRun,
+        confirm: name,
+      })
+      const states = counts as PurgeSummary['states']
+      const jobs = Object.values(states).reduce((sum, one) => sum + one, 0)
+      return { queue: name, dryRun, jobs, states, running }
+    },
+    drop: async (queue, options: DropOptions = {}) => {
+      const name = nameOf(queue)
+      const summary = await this.#line.client.call('queues.drop', { queue: name, ...options, confirm: name })
+      return { ...summary, states: summary.states as DropSummary['states'] }
+    },
   }
 
   readonly limits: Counterpart['limits'] = {
@@ -291,19 +208,36 @@ export class Remote implements Counterpart {
     reset: (target) => ask<LimitView, 'queues.unlimit'>(this.#line, 'queues.unlimit', limitTarget(target)),
   }
 
-  // ── the rest ───────────────────────────────────────────────────────────────────────────────────
-
   async spaces(): Promise<readonly SpaceView[]> {
     return (await this.#line.client.call('spaces.list')).spaces
   }
 
-  async workers(): Promise<readonly WorkerView[]> {
-    const { workers } = await this.#line.client.call('workers.list')
-    return workers.map((worker) => workerView(worker, this.space))
+  readonly workers: Counterpart['workers'] = {
+    list: async () => {
+      const { workers } = await this.#line.client.call('workers.list')
+      return workers.map((worker) => workerView(worker, this.space))
+    },
+    pause: (id) => this.#command(id, 'pause'),
+    resume: (id) => this.#command(id, 'resume'),
+    stop: (id) => this.#command(id, 'stop'),
   }
 
-  async order(id: string, order: Order): Promise<WorkerView | null> {
-    return workerView(await this.#line.client.call('workers.order', { id, order }), this.space)
+  async #command(id: string, command: WorkerCommand): Promise<WorkerView> {
+    return workerView(await this.#line.client.call('workers.command', { id, command }), this.space)
+  }
+
+  readonly notifier: Counterpart['notifier'] = {
+    deadNotices: async (options: DeadNoticeOptions = {}) => {
+      const { hasNotices, ...page } = await ask<
+        DeadNoticeViewPage & { readonly hasNotices: boolean },
+        'deadNotices.list'
+      >(this.#line, 'deadNotices.list', options)
+      if (hasNotices) return page
+      throw usage(
+        'The notifier of this server has no notices: only natsNotifier() has.',
+        'Dead jobs: skep dead list',
+      )
+    },
   }
 
   readonly bulk: Counterpart['bulk'] = {

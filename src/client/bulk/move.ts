@@ -88,7 +88,7 @@ function movedId(action: string, job: string): string {
 
 /** The store's word for it. What is moved is removed from where it was. */
 export function changeActionOf(action: BulkAction): ChangeAction {
-  return action === 'retry' ? 'redrive' : action === 'move' ? 'remove' : action
+  return action === 'retry' ? 'retry' : action === 'move' ? 'remove' : action
 }
 
 /**
@@ -136,6 +136,6 @@ function boundOf(action: BulkAction, bound: number): (job: Job) => boolean {
     enqueuedAt <= bound &&
     (!isFinal(state) || (finishedAt ?? 0) <= bound) &&
     (action !== 'promote' || (startedAt ?? 0) <= bound) &&
-    // What this very action has redriven is due at its beginning, and may have failed again in that same moment.
+    // What this very action has retried is due at its beginning, and may have failed again in that same moment.
     (action !== 'retry' || generation === 0 || dueAt !== bound)
 }

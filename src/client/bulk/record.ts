@@ -2,7 +2,7 @@ import type { PriorityMode } from '../../core/jobs/priority.ts'
 import type { RecordPlace, StoredRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 
-/** What a bulk action does. `retry` starts finished jobs anew (the store's word is redrive). */
+/** What a bulk action does. `retry` starts finished jobs anew (the store's word is retry). */
 export const BULK_ACTIONS = [
   'retry',
   'cancel',

@@ -219,7 +219,7 @@ export class BulkRunner implements Duty {
     // All are due at the moment of its beginning, also when another process goes on with it.
     const due = record.bound === null ? {} : { dueAt: record.bound }
     const ids = wanted.map((job) => job.id)
-    const { changed, refused } = await changeJobs(this.#env, 'redrive', ids, { reason: '', keep: 0, ...due })
+    const { changed, refused } = await changeJobs(this.#env, 'retry', ids, { reason: '', keep: 0, ...due })
     const rate = record.perSecond
     if (rate !== null) this.#nextAt.set(id, before + (1_000 * ids.length) / rate)
     const done = { searched, changed, refused: refused.length, isAside: !aside.isEmpty }

@@ -11,7 +11,7 @@ import { readValue } from '../../worker/events.ts'
 /** The header of a copy that tells who asked for it. */
 const COPIED_BY_HEADER = 'skep-copied-by'
 
-export interface AgainOptions {
+export interface CopyOptions {
   /** Instead of the payload of that job. */
   readonly payload?: unknown
   /** Into this queue instead of that job's own. */
@@ -20,7 +20,7 @@ export interface AgainOptions {
   readonly by?: string
 }
 
-const KEYS = optionKeys<AgainOptions>('again()', { payload: true, queue: true, by: true })
+const KEYS = optionKeys<CopyOptions>('jobs.copy()', { payload: true, queue: true, by: true })
 
 /**
  * A new job like that one. It keeps headers, lane, priority, cost and its own options, and starts now. It has no unique key: the
@@ -28,7 +28,7 @@ const KEYS = optionKeys<AgainOptions>('again()', { payload: true, queue: true, b
  */
 export function copyOf(
   job: Job,
-  options: AgainOptions,
+  options: CopyOptions,
   env: { readonly runtime: Runtime; readonly payloadBytes: number },
 ): NewJob {
   assertOptions(KEYS, options)

@@ -270,7 +270,7 @@ export function flowTextOf(cause: FlowCause): string {
       const mend =
         cause.failed.length === 0
           ? ''
-          : ` Mend what was wrong and redrive ${cause.failed.map(({ kind, id }) => `${kind} ${id}`).join(', ')}, or retry the run.`
+          : ` Mend what was wrong and retry ${cause.failed.map(({ kind, id }) => `${kind} ${id}`).join(', ')}, or retry the run.`
       return `It is ${cause.status} since ${cause.at.toISOString()}${atStep(cause.step)}${why}${mend}`
     }
     case 'group-ended':

@@ -474,11 +474,11 @@ function joined(rule: JoinRule, outcomes: readonly Outcome[], size: number): unk
   )
 }
 
-/** Somebody redrove it after all had ended: it is cancelled, because the run goes on without it. */
+/** Somebody retried it after all had ended: it is cancelled, because the run goes on without it. */
 const LEFT: Pick<Outcome, 'state' | 'result' | 'failure'> = {
   state: 'cancelled',
   result: null,
-  failure: JSON.stringify({ kind: 'cancel', message: 'The step was decided while it was redriven.' }),
+  failure: JSON.stringify({ kind: 'cancel', message: 'The step was decided while it was retried.' }),
 }
 
 function settledOf(outcome: Pick<Outcome, 'state' | 'result' | 'failure'>): unknown {

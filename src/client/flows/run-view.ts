@@ -144,7 +144,7 @@ export interface RunMember {
 export interface RunMembers {
   /** Those that have not ended, by number. */
   readonly open: readonly RunMember[]
-  /** Those that ended and were not done. Redrive such a job, or retry such a run, and the step completes. */
+  /** Those that ended and were not done. Retry such a job, or retry such a run, and the step completes. */
   readonly failed: readonly RunMember[]
 }
 

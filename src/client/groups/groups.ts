@@ -363,11 +363,11 @@ function nextOf({ need, jobs }: NewGroup): string | null {
   return (need === 0 ? jobs.settled : jobs.success)?.id ?? null
 }
 
-/** A member that was redriven after all had ended. */
+/** A member that was retried after all had ended. */
 const LEFT: Settled<unknown> = {
   ok: false,
   state: 'cancelled',
-  failure: { message: 'It was redriven after the group had ended.' },
+  failure: { message: 'It was retried after the group had ended.' },
 }
 
 function inChunks(items: readonly unknown[], chunk: number): readonly (readonly unknown[])[] {

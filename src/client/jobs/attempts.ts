@@ -6,9 +6,9 @@ import { readValue } from '../../worker/events.ts'
 
 /** One run of a job that ended badly. */
 export interface AttemptView {
-  /** Which run it was, from 1; a redrive begins anew. */
+  /** Which run it was, from 1; a retry begins anew. */
   readonly n: number
-  /** How often the job had been redriven by then. */
+  /** How often the job had been retried by then. */
   readonly generation: number
   readonly at: Date
   /** When it began; null if that is not known. */
@@ -19,8 +19,8 @@ export interface AttemptView {
   readonly version: string | null
   /** The state in which it left the job; null if the job was tried again, or that is not known. */
   readonly ended: JobState | null
-  /** Of the first attempt after a redrive: when that was, unless the job was rescheduled since. Otherwise null. */
-  readonly redrivenAt: Date | null
+  /** Of the first attempt after a retry: when that was, unless the job was rescheduled since. Otherwise null. */
+  readonly retriedAt: Date | null
   readonly kind: AttemptKind
   readonly message: string
   readonly name: string | null
@@ -56,7 +56,7 @@ export async function readAttempts(
         worker,
         version,
         ended,
-        redrivenAt: dueAt === undefined ? null : new Date(dueAt),
+        retriedAt: dueAt === undefined ? null : new Date(dueAt),
         kind,
         message: text,
         name,
@@ -87,7 +87,7 @@ function lastOf(job: Job): AttemptView | null {
     worker: job.worker,
     version,
     ended: isFinal(job.state) ? job.state : null,
-    redrivenAt: null,
+    retriedAt: null,
     kind,
     message,
     name,

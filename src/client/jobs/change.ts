@@ -54,7 +54,7 @@ const PAGE = 500
 /** Which states an action takes when the target names none. */
 export const USUAL: Readonly<Record<ChangeAction, readonly JobState[]>> = {
   ...POSSIBLE,
-  redrive: ['dead'],
+  retry: ['dead'],
   remove: FINAL_STATES,
 }
 
@@ -87,7 +87,7 @@ export async function changeJobs(
   const keepMs = keepToMs('keep', options.keep)
   assertWhole('keep', keepMs, 0, LIMITS.delayMs)
   const common = { action, space, failure, keepMs, priority }
-  // All jobs of a redrive are due at one moment, however many calls it takes: so they come back in their order.
+  // All jobs of a retry are due at one moment, however many calls it takes: so they come back in their order.
   let due = dueAt
   let changed = 0
   let requested = 0
@@ -103,7 +103,7 @@ export async function changeJobs(
       ...(due === undefined ? {} : { dueAt: due }),
       target: part,
     })
-    if (action === 'redrive') due ??= waiting[0]?.dueAt
+    if (action === 'retry') due ??= waiting[0]?.dueAt
     const stopping: string[] = []
     let moved = 0
     for (const result of results) {
@@ -129,7 +129,7 @@ export async function changeJobs(
     const given = typeof target === 'string' ? [target] : (target as readonly string[])
     for (const id of given) assertJobId(id)
     // The store orders the jobs of one call.
-    const isOrdered = action !== 'redrive' || given.length <= PAGE
+    const isOrdered = action !== 'retry' || given.length <= PAGE
     const ids = isOrdered ? given : await inEnqueueOrder(env, given)
     for (let from = 0; from < ids.length; from += PAGE) await page({ ids: ids.slice(from, from + PAGE) })
   } else {
@@ -140,8 +140,8 @@ export async function changeJobs(
     let left = chosen.limit ?? Infinity
     const states = chosen.state === undefined ? USUAL[action] : statesOf(chosen.state)
     assertPossible(action, states)
-    if (action === 'redrive') {
-      await redriveAll(
+    if (action === 'retry') {
+      await retryAll(
         env,
         { ...chosen, limit: left },
         states,
@@ -171,14 +171,14 @@ export async function changeJobs(
 }
 
 /**
- * Redrives what fits, the oldest first. What is in strict order is set aside until all is found, so that it comes back in the
+ * Retries what fits, the oldest first. What is in strict order is set aside until all is found, so that it comes back in the
  * order of its enqueues, in whatever states it is and in whatever order it ended.
  */
-async function redriveAll(
+async function retryAll(
   { store, space }: ChangeEnv,
   chosen: JobFilter & { readonly queue: string; readonly limit: number },
   states: readonly JobState[],
-  redrive: (ids: readonly string[]) => Promise<number>,
+  retry: (ids: readonly string[]) => Promise<number>,
 ): Promise<void> {
   const { queue } = chosen
   const places: { state: JobState; where: Where }[] = []
@@ -197,7 +197,7 @@ async function redriveAll(
         const plain = aside.isFirst ? reply.jobs.filter(({ strict }) => !strict).map((job) => job.id) : []
         for (let from = 0; from < plain.length && left > 0; ) {
           const ids = plain.slice(from, from + left)
-          left -= await redrive(ids)
+          left -= await retry(ids)
           from += ids.length
         }
         for (const job of reply.jobs) if (job.strict) aside.add(job)
@@ -206,7 +206,7 @@ async function redriveAll(
     }
     while (left > 0 && !aside.isOver) {
       const ids = aside.first(Math.min(left, PAGE))
-      left -= await redrive(ids)
+      left -= await retry(ids)
       aside.drop(ids.length)
     }
     aside = left > 0 ? aside.next() : null

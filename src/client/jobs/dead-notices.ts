@@ -11,6 +11,12 @@ export interface DeadNoticeView extends Omit<DeadNotice, 'dueAt' | 'buriedAt' | 
   readonly buriedAt: Date
 }
 
+export interface DeadNoticeViewPage {
+  readonly notices: readonly DeadNoticeView[]
+  /** Where the next page begins; null after the last. */
+  readonly cursor: string | null
+}
+
 export interface DeadNoticeOptions {
   /** How many to read, 1 to 200: those of other spaces are left out. @default 50 */
   readonly limit?: number
@@ -25,14 +31,14 @@ export async function readDeadNotices(
   notifier: Notifier,
   space: string,
   options: DeadNoticeOptions,
-): Promise<{ readonly notices: readonly DeadNoticeView[]; readonly cursor: string | null }> {
+): Promise<DeadNoticeViewPage> {
   assertOptions(KEYS, options)
   const { limit = 50, cursor = null } = options
   assertWhole('limit', limit, 1, LIMITS.pageJobs)
   if (notifier.notices === undefined) {
     throw new SkepError(
       'OPTION_INVALID',
-      'This notifier has no notices, so none of them can be dead: only natsNotifier() has. See skep.list for dead jobs.',
+      'This notifier has no notices, so none of them can be dead: only natsNotifier() has. Use skep.jobs.list for dead jobs.',
     )
   }
   const page = await notifier.notices.dead({ limit, cursor })

@@ -3,8 +3,8 @@ import { SkepError } from '../../core/errors.ts'
 import type { Failure, Job } from '../../core/jobs/job.ts'
 import { assertOptions, type OptionKeys, optionKeys } from '../../core/options.ts'
 import type { Explanation } from '../explain/explain.ts'
-import type { Skep } from '../skep.ts'
 import type { ChangeSummary } from './change.ts'
+import type { Jobs } from './jobs.ts'
 import type { LogOptions, LogPage } from './logs.ts'
 import type { Results } from './results.ts'
 import { type JobView, resultOf } from './view.ts'
@@ -12,7 +12,8 @@ import type { JobEvent, WatchOptions } from './watch.ts'
 
 /** What the handles of many jobs have in common: there may be a hundred thousand of them. */
 export interface HandleOrigin {
-  readonly skep: Skep
+  readonly jobs: Jobs
+  readonly ready: () => Promise<unknown>
   readonly results: Results
   /** Nothing is left of the job when it has succeeded. */
   readonly discards: boolean
@@ -63,7 +64,7 @@ export class JobHandle<Result = unknown> {
    */
   async result(options: ResultOptions = {}): Promise<Result> {
     assertOptions(RESULT_KEYS, options)
-    const { skep, results, discards } = this.#origin
+    const { ready, results, discards } = this.#origin
     if (discards) {
       throw new SkepError(
         'RESULT_DISCARDED',
@@ -71,33 +72,33 @@ export class JobHandle<Result = unknown> {
         { facts: { id: this.id } },
       )
     }
-    await skep.ready()
+    await ready()
     const job = await results.ended(this.id, patienceOf(options))
     return readResult(this.id, job) as Result
   }
 
   /** The job as it is now, or null. */
   get(): Promise<JobView | null> {
-    return this.#origin.skep.get(this.id)
+    return this.#origin.jobs.get(this.id)
   }
 
-  /** One page of the lines its handlers wrote, see {@link Skep.logs}. */
+  /** One page of the lines its handlers wrote, see {@link Jobs.logs}. */
   logs(options?: LogOptions): Promise<LogPage> {
-    return this.#origin.skep.logs(this.id, options)
+    return this.#origin.jobs.logs(this.id, options)
   }
 
-  /** Its state, progress and lines until it has ended, see {@link Skep.watch}. */
+  /** Its state, progress and lines until it has ended, see {@link Jobs.watch}. */
   watch(options?: WatchOptions): AsyncIterableIterator<JobEvent> {
-    return this.#origin.skep.watch(this.id, options)
+    return this.#origin.jobs.watch(this.id, options)
   }
 
-  /** Why it is not running, see {@link Skep.explain}. */
+  /** Why it is not running, see {@link Jobs.explain}. */
   explain(): Promise<Explanation> {
-    return this.#origin.skep.explain(this.id)
+    return this.#origin.jobs.explain(this.id)
   }
 
   cancel(reason?: string): Promise<ChangeSummary> {
-    return this.#origin.skep.cancel(this.id, reason === undefined ? {} : { reason })
+    return this.#origin.jobs.cancel(this.id, reason === undefined ? {} : { reason })
   }
 }
 

@@ -4,7 +4,7 @@ import { byEnqueue, type Enqueued } from '../../core/jobs/transitions.ts'
 const MOST = 100_000
 
 /**
- * Jobs of strict order that a redrive has met, in whatever order that was. They come back when all have been met, the one
+ * Jobs of strict order that a retry has met, in whatever order that was. They come back when all have been met, the one
  * that was enqueued first first. Of more jobs than fit the first are kept, and those after them are met in another walk.
  */
 export class SetAside {

@@ -24,7 +24,7 @@ export interface JobView extends Counters {
   readonly finishedAt: Date | null
   /** When a finished job may be removed. */
   readonly expiresAt: Date | null
-  /** How often it was redriven. */
+  /** How often it was retried. */
   readonly generation: number
   /** Who runs it, or ran it last. */
   readonly worker: string | null

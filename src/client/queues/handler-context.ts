@@ -116,7 +116,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
     } catch (cause) {
       throw new SkepError(
         'PAYLOAD_UNREADABLE',
-        `The headers of job "${id}" are not JSON. They are kept as they are; correct them and redrive the job.`,
+        `The headers of job "${id}" are not JSON. They are kept as they are; correct them and retry the job.`,
         { cause, facts: { id, poison: true } },
       )
     }

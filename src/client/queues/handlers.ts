@@ -161,7 +161,7 @@ function parse(run: Run): unknown {
   } catch (cause) {
     throw new SkepError(
       'PAYLOAD_UNREADABLE',
-      `The payload of job "${id}" in queue ${show(queue)} is not JSON. It is kept as it is; correct it and redrive the job.`,
+      `The payload of job "${id}" in queue ${show(queue)} is not JSON. It is kept as it is; correct it and retry the job.`,
       { cause, facts: { id, poison: true } },
     )
   }

@@ -5,7 +5,7 @@ import type { Notifier } from '../../notifier/notifier.ts'
 import { parseVitals } from '../../runtime/process-stats.ts'
 import { type Runtime, sleep } from '../../runtime/runtime.ts'
 import type { Store, WorkerPresence } from '../../store/store.ts'
-import { ORDER_KEPT_MS, ORDER_KIND, type RecallTarget, recallId } from '../../worker/commands.ts'
+import { COMMAND_KEPT_MS, COMMAND_KIND, type RecallTarget, recallId } from '../../worker/commands.ts'
 import { patiently } from '../retry-calls.ts'
 
 /** A worker of this process, which is told directly. */
@@ -78,13 +78,13 @@ export async function untilRecalled(
   if (open.length === 0) return
   const body = JSON.stringify({ space: target.space, queue: target.queue, lane: target.lane })
   // Nobody may take an expired record for one that was carried out, so it outlasts the wait by far.
-  const expiresAt = runtime.now() + timeoutMs + ORDER_KEPT_MS
+  const expiresAt = runtime.now() + timeoutMs + COMMAND_KEPT_MS
   for (const [space, workers] of bySpace(open)) {
     const records = workers.map(({ id }) => {
       return { id: recallId(id, callId), body, revision: callId, expiresAt }
     })
-    await ask(() => store.putRecords({ scope: space, kind: ORDER_KIND, records }))
-    notifier.publish([{ kind: 'orders', space }])
+    await ask(() => store.putRecords({ scope: space, kind: COMMAND_KIND, records }))
+    notifier.publish([{ kind: 'commands', space }])
   }
   try {
     for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(MOST_LOOK_MS, waitMs * 2)) {
@@ -106,7 +106,7 @@ export async function untilRecalled(
   } finally {
     for (const [space, workers] of bySpace(open)) {
       const ids = workers.map(({ id }) => recallId(id, callId))
-      store.removeRecords({ scope: space, kind: ORDER_KIND, ids }).catch(() => {})
+      store.removeRecords({ scope: space, kind: COMMAND_KIND, ids }).catch(() => {})
     }
   }
 }
@@ -138,7 +138,7 @@ async function unconfirmed(
   const left: WorkerPresence[] = []
   for (const [space, workers] of bySpace(open)) {
     const ids = workers.map(({ id }) => recallId(id, callId))
-    const { records } = await store.getRecords({ scope: space, kind: ORDER_KIND, ids })
+    const { records } = await store.getRecords({ scope: space, kind: COMMAND_KIND, ids })
     left.push(...workers.filter((_, index) => records[index] !== null))
   }
   return left

@@ -136,7 +136,7 @@ interface SaidEnd {
 }
 
 export interface RelayEnv
-  extends Omit<WorkerParts, 'specs' | 'options' | 'slots' | 'strayOf' | 'onStopOrder'> {
+  extends Omit<WorkerParts, 'specs' | 'options' | 'slots' | 'strayOf' | 'onStopCommand'> {
   readonly space: string
   readonly payloadBytes: number
   readonly results: Pick<ResultReader, 'outcomes'>
@@ -146,7 +146,7 @@ export interface RelayEnv
 
 /**
  * A worker whose jobs run outside of the process: it claims, keeps the leases, saves the ends, rescues and drains as any other,
- * and hands the jobs over. Made by `skep.relay`. Queues come and go while it runs, and how many jobs are wanted changes at any moment.
+ * and hands the jobs over. Made by `skep.workers.relay`. Queues come and go while it runs, and how many jobs are wanted changes at any moment.
  */
 export class Relay<Holder = unknown> {
   readonly id: string
@@ -167,7 +167,7 @@ export class Relay<Holder = unknown> {
       given: options.policyOf,
       served: () => Array.from(this.#specs.keys(), ({ queue }) => queue),
     })
-    const parts: Omit<WorkerParts, 'onStopOrder'> = {
+    const parts: Omit<WorkerParts, 'onStopCommand'> = {
       ...env,
       specs: [],
       options: resolveWorkerOptions(options),
@@ -175,7 +175,7 @@ export class Relay<Holder = unknown> {
       duties: [...(env.duties ?? []), this.#policies],
       strayOf: ({ queue }) => this.#strayOf(queue),
     }
-    this.#engine = new WorkerEngine({ ...parts, onStopOrder: () => void this.#worker.stop() })
+    this.#engine = new WorkerEngine({ ...parts, onStopCommand: () => void this.#worker.stop() })
     this.#worker = new Worker(
       {
         ...parts,

@@ -29,7 +29,7 @@ export class Worker {
    */
   readonly ready: Promise<void>
   /**
-   * Resolves when it has stopped, for whatever reason: your program stopped it, or somebody did with `skep.order`. A program
+   * Resolves when it has stopped, for whatever reason: your program stopped it, or it was stopped with `skep.workers.stop`. A program
    * that has nothing else to do then ends.
    */
   readonly stopped: Promise<void>
@@ -43,13 +43,13 @@ export class Worker {
   #stage: 'starting' | 'failing' | 'started' | 'stopped' = 'starting'
 
   constructor(
-    parts: Omit<WorkerParts, 'onStopOrder'> & {
+    parts: Omit<WorkerParts, 'onStopCommand'> & {
       readonly ready: () => Promise<unknown>
       readonly onStopped: () => void | Promise<void>
     },
     engine?: WorkerEngine,
   ) {
-    this.#engine = engine ?? new WorkerEngine({ ...parts, onStopOrder: () => void this.stop() })
+    this.#engine = engine ?? new WorkerEngine({ ...parts, onStopCommand: () => void this.stop() })
     this.stopped = new Promise((resolve) => {
       this.#tellStopped = resolve
     })
@@ -135,7 +135,7 @@ export class Worker {
     this.#tellStopped()
   }
 
-  /** Hands back what it has taken of a target and not started. For {@link Skep.pause}. @internal */
+  /** Hands back what it has taken of a target and not started. For {@link Queues.pause}. @internal */
   recall(target: RecallTarget): void {
     this.#engine.recall(target)
   }

@@ -1,6 +1,6 @@
 /**
  * A group waits for its members. A member is a job, a run of a flow, or something that somebody outside tells of; each has a
- * number. When it has ended, that is its *outcome*, and however often it is retried or redriven it has one: a member counts
+ * number. When it has ended, that is its *outcome*, and however often it is retried or retried it has one: a member counts
  * once, by its number. Groups never ask: whatever ends a member counts it in the same transaction, and when that makes
  * one of the group's events true, the group *fires*: it enqueues the job that was put down for that event when the
  * group was made. Each event fires at most once.
@@ -9,8 +9,8 @@
  *   failure   that cannot be any more, or shall not: see {@link Failing}
  *   settled   all have ended, in whatever way
  *
- * A member that ended badly and is redriven has not ended any more. So a group can fire its failure and, after somebody
- * has mended a member, its success. One that was done and is redriven stays done until it ends again: what follows may
+ * A member that ended badly and is retried has not ended any more. So a group can fire its failure and, after somebody
+ * has mended a member, its success. One that was done and is retried stays done until it ends again: what follows may
  * be about to read its result. And when the group has succeeded it stays done if it ends badly then, see {@link staysDone}.
  *
  * A group may be *open*: members come over time, and nobody knows how many there will be. It is over when somebody has
@@ -91,7 +91,7 @@ export function isTakenBack(state: FinalState): boolean {
 }
 
 /**
- * Whether a member that was done counts as done although it has been redriven and ended badly: the group has succeeded, and what
+ * Whether a member that was done counts as done although it has been retried and ended badly: the group has succeeded, and what
  * follows may still have to read what the member gave. A success comes once, so if it were undone nobody would hear of the next one.
  */
 export function staysDone(

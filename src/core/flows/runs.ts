@@ -8,7 +8,7 @@
  *
  * Each move raises its revision and names the one that it leaves: whoever comes late, or twice, changes nothing.
  *
- * A job of a run runs again only inside of its run: a redrive is refused unless the run still waits for the group of the job,
+ * A job of a run runs again only inside of its run: a retry is refused unless the run still waits for the group of the job,
  * see {@link mayRunAgain}. What was undone, cancelled or decided without the job goes on with a retry of the run alone.
  */
 

@@ -38,7 +38,7 @@ export function remedyFor(wait: Wait, stateOf: (job: string) => JobState | null)
   if (group === null && job === null) return null
   if (jobsAwaited(wait).some((id) => comes(stateOf(id)))) return null
   if (group === null) return { event: 'moment' }
-  // What was true once may have been taken back by a redrive: then the run goes on waiting.
+  // What was true once may have been taken back by a retry: then the run goes on waiting.
   const isNow = trueEvents(group)
   const event = firedEvents(group).find((one) => isNow.includes(one))
   return event === undefined ? null : { event }
@@ -49,7 +49,7 @@ function firedEvents({ fired, jobs }: Group): readonly GroupEvent[] {
   return fired.filter((event) => jobs[event] !== undefined)
 }
 
-/** Whether a job will still be run, or waits for an operator: a dead one can be redriven. */
+/** Whether a job will still be run, or waits for an operator: a dead one can be retried. */
 function comes(state: JobState | null): boolean {
   return state !== null && state !== 'done' && state !== 'failed' && state !== 'cancelled'
 }

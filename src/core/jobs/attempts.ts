@@ -25,7 +25,7 @@ export interface AttemptFields {
   readonly code?: string
   /** The state in which this attempt left its job, if it was the last of its generation. */
   readonly ended?: JobState
-  /** When the job was due, in milliseconds: of the first attempt after a redrive, because that is when the redrive was. */
+  /** When the job was due, in milliseconds: of the first attempt after a retry, because that is when the retry was. */
   readonly dueAt?: number
   /** When it began, in milliseconds. */
   readonly startedAt?: number

@@ -8,13 +8,13 @@ import type { Membership } from '../flows/groups.ts'
  *   enqueue → delayed ── due ──▶ ready ── claim ──▶ running ──▶ done | failed | dead | cancelled
  *        └───────────────────────▲  ▲                    │        │
  *                                │  └── hand back, retry ┘        │
- *                                └──────── redrive ───────────────┘ (a new generation)
+ *                                └──────── retry ───────────────┘ (a new generation)
  *
  *   delayed, ready ── cancel ──▶ cancelled
  *
  * delayed: waits for its time. ready: may start. running: one live lease.
  * done: a handler returned. failed: ended by an error, kept for the record only.
- * dead: ended by an error and waits for a person (or a redrive). cancelled: somebody said stop.
+ * dead: ended by an error and waits for a person (or a retry). cancelled: somebody said stop.
  *
  * Whether a worker handles its queue is no state: a job without a handler is `ready` and keeps its place, see
  * `core/unhandled.ts`.
@@ -23,7 +23,7 @@ export const JOB_STATES = ['delayed', 'ready', 'running', 'done', 'failed', 'dea
 
 export type JobState = (typeof JOB_STATES)[number]
 
-/** States nothing leaves except by a redrive. */
+/** States nothing leaves except by a retry. */
 export type FinalState = 'done' | 'failed' | 'dead' | 'cancelled'
 
 export const FINAL_STATES: readonly FinalState[] = ['done', 'failed', 'dead', 'cancelled']
@@ -125,14 +125,14 @@ export interface Job extends Counters {
   /** When it may start, or could last start. */
   readonly dueAt: number
   readonly enqueuedAt: number
-  /** Of a strict job: the number of its enqueue. It grows with each, and a redrive does not change it. */
+  /** Of a strict job: the number of its enqueue. It grows with each, and a retry does not change it. */
   readonly arrival?: number
   /** When it was last claimed. */
   readonly startedAt: number | null
   readonly finishedAt: number | null
   /** When prune may remove a finished job; null while it is not finished. */
   readonly expiresAt: number | null
-  /** Raised by each redrive. */
+  /** Raised by each retry. */
   readonly generation: number
   /** The token of the latest lease; after a rescue null or its `repeatToken`. Only while `running` is it worth anything. */
   readonly token: string | null

@@ -230,7 +230,7 @@ export function finish(
 export type Enqueued = Pick<Job, 'id' | 'enqueuedAt' | 'arrival'>
 
 /**
- * Orders jobs that are redriven together by their enqueue: strict jobs of one millisecond by their arrival, others by id. In this
+ * Orders jobs that are retried together by their enqueue: strict jobs of one millisecond by their arrival, others by id. In this
  * order they get their places in strict lanes. All others come by the due time, which is one for a whole operation, and then by id.
  */
 export function byEnqueue(a: Enqueued, b: Enqueued): number {
@@ -244,7 +244,7 @@ export function byEnqueue(a: Enqueued, b: Enqueued): number {
  * A finished job from the beginning, as its next generation: new counters, no lease that could come back. `since`: when the
  * operation began of which this is a part, so that all of its jobs are due at one moment, however many calls it takes.
  */
-export function redrive(job: Job, now: number, since: number = now): Job {
+export function retry(job: Job, now: number, since: number = now): Job {
   return {
     ...job,
     state: 'ready',
@@ -316,18 +316,18 @@ export function listKey(job: Job): number {
 /**
  * What people do to jobs.
  * cancel: a waiting job ends, a running one is asked to. bury: a waiting job goes among the dead.
- * redrive: a finished job starts anew, as its next generation; one of a run only while the run waits for it, see `mayRejoin`.
+ * retry: a finished job starts anew, as its next generation; one of a run only while the run waits for it, see `mayRejoin`.
  * promote: a delayed job is ready, and due now unless it was due before. remove: a job that does not run is deleted.
  * prioritize: a waiting job gets another priority, and with it another place in line.
  * reschedule: a waiting job is due at another moment.
  */
-export type ChangeAction = 'cancel' | 'bury' | 'redrive' | 'promote' | 'remove' | 'prioritize' | 'reschedule'
+export type ChangeAction = 'cancel' | 'bury' | 'retry' | 'promote' | 'remove' | 'prioritize' | 'reschedule'
 
 /** The states in which each action is possible. */
 export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
   cancel: ['delayed', 'ready', 'running'],
   bury: ['delayed', 'ready'],
-  redrive: FINAL_STATES,
+  retry: FINAL_STATES,
   promote: ['delayed'],
   remove: ['delayed', 'ready', ...FINAL_STATES],
   // Delayed ones first: one that becomes ready meanwhile is then not missed.
@@ -354,7 +354,7 @@ export function inOrder<Item, Result>(
   jobOf: (item: Item) => Job | undefined,
   change: (item: Item) => Result,
 ): Result[] {
-  if (action !== 'redrive') return items.map(change)
+  if (action !== 'retry') return items.map(change)
   const results: Result[] = []
   const jobs = items.map((item, at) => ({ item, at, job: jobOf(item) }))
   jobs.sort((a, b) => (a.job && b.job ? byEnqueue(a.job, b.job) : Number(!b.job) - Number(!a.job)))

@@ -108,7 +108,7 @@ export function discard(): Extract<Ending, { end: 'discard' }> {
   return Object.freeze({ end: 'discard' })
 }
 
-/** Put a failed job among the dead, where it is listed, counted and can be redriven. @default '30d' */
+/** Put a failed job among the dead, where it is listed, counted and can be retried. @default '30d' */
 export function buried(keep: Keep = '30d'): Extract<Ending, { end: 'bury' }> {
   return Object.freeze({ end: 'bury', keepMs: keepToMs('buried', keep) })
 }

@@ -77,7 +77,7 @@ export const QUERY_FIELDS: readonly QueryField[] = [
     help: 'How often its handler asked to be called later',
     example: 'snoozes:>10',
   },
-  { name: 'generation', kind: 'number', help: 'How often it was redriven', example: 'generation:>0' },
+  { name: 'generation', kind: 'number', help: 'How often it was retried', example: 'generation:>0' },
   { name: 'cost', kind: 'number', help: 'What it takes of a rate', example: 'cost:>1' },
   { name: 'enqueued', kind: 'moment', help: 'When it was enqueued', example: 'enqueued:>2h' },
   { name: 'due', kind: 'moment', help: 'When it may start', example: 'due:<+1d' },

@@ -35,7 +35,7 @@ function toTuple(hint: Hint): readonly unknown[] {
     case 'cancel':
       return ['cancel', hint.space, ...hint.ids]
     case 'schedules':
-    case 'orders':
+    case 'commands':
       return [hint.kind, hint.space]
     case 'recall':
       return ['recall', hint.space, hint.queue, hint.lane]
@@ -58,7 +58,7 @@ function toHint(tuple: unknown): Hint | null {
   if (kind === 'cancel') {
     return { kind, space, ids: tuple.slice(2).filter((id): id is string => typeof id === 'string') }
   }
-  if (kind === 'schedules' || kind === 'orders') return { kind, space }
+  if (kind === 'schedules' || kind === 'commands') return { kind, space }
   if (typeof queue !== 'string') return null
   if (kind === 'settled' || kind === 'watch' || kind === 'noted') return { kind, space, queue }
   if (kind !== 'work' || !Number.isSafeInteger(dueAt) || !Number.isSafeInteger(rank)) return null

@@ -24,7 +24,7 @@ export class Cards {
     const now = this.#runtime.mono()
     const known = this.#known.get(skep)
     if (known !== undefined && now - known.at < FRESH_MS) return known.cards
-    const cards = skep.cards().then((all) => new Map(all.map((card) => [card.queue, card])))
+    const cards = skep.queues.declarations().then((all) => new Map(all.map((card) => [card.queue, card])))
     this.#known.set(skep, { at: now, cards })
     // What failed is asked for again.
     cards.catch(() => this.#known.delete(skep))

@@ -277,8 +277,8 @@ export const WORKER: WorkerSummary = {
   node: 'v24.21.0',
   memoryBytes: 73_400_320,
   lagMs: 11,
-  order: null,
-  quiet: false,
+  command: null,
+  paused: false,
 }
 
 export const TOKEN: OutputOf<'tokens.list'>['tokens'][number] = {

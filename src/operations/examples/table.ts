@@ -243,7 +243,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
     input: { action: 'retry', ids: [dead] },
     output: { changed: 1, requested: 0, refused: [] },
   },
-  'jobs.again': {
+  'jobs.copy': {
     input: { id: job, payload: { to: 'bob@example.com' } },
     output: { id: copy, duplicate: false },
   },
@@ -348,7 +348,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
     output: { spaces: [{ space: 'acme', queues: 3, waiting: 1_240, running: 8, finished: 90_312, dead: 2 }] },
   },
   'workers.list': { input: {}, output: { workers: [WORKER] } },
-  'workers.order': { input: { id: worker, order: 'quiet' }, output: { ...WORKER, order: 'quiet' } },
+  'workers.command': { input: { id: worker, command: 'pause' }, output: { ...WORKER, command: 'pause' } },
   'receivers.list': {
     input: {},
     output: {

@@ -33,7 +33,7 @@ export const jobsChange: ServerOperation<'jobs.change'> = operation({
     if (ids.length === 0) return none
     const why = input.reason === undefined ? {} : { reason: input.reason }
     if (input.action === 'prioritize') return added(none, await prioritize(context, input, queues))
-    if (input.action === 'reschedule') return added(none, await skep.reschedule(ids, whenOf(input.at)))
+    if (input.action === 'reschedule') return added(none, await skep.jobs.reschedule(ids, whenOf(input.at)))
     return added(none, await simple(skep, input.action, ids, why))
   },
 })
@@ -47,7 +47,7 @@ async function queuesOf(
   const hidden: string[] = []
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     const part = ids.slice(from, from + AT_ONCE)
-    const jobs = await Promise.all(part.map((one) => skep.get(one)))
+    const jobs = await Promise.all(part.map((one) => skep.jobs.get(one)))
     for (const [index, job] of jobs.entries()) {
       if (job !== null && sees(caller, job.queue)) queues.set(job.id, job.queue)
       else hidden.push(part[index] as string)
@@ -66,15 +66,15 @@ function simple(
 ): Promise<ChangeSummary> {
   switch (what) {
     case 'retry':
-      return skep.redrive(ids)
+      return skep.jobs.retry(ids)
     case 'cancel':
-      return skep.cancel(ids, why)
+      return skep.jobs.cancel(ids, why)
     case 'bury':
-      return skep.bury(ids, why)
+      return skep.jobs.bury(ids, why)
     case 'promote':
-      return skep.promote(ids)
+      return skep.jobs.promote(ids)
     case 'remove':
-      return skep.remove(ids)
+      return skep.jobs.remove(ids)
   }
 }
 
@@ -99,7 +99,7 @@ async function prioritize(
   }
   let sum: ChangeOutput = { changed: 0, requested: 0, refused: [] }
   for (const [priorityMode, ids] of modes) {
-    sum = added(sum, await skep.prioritize(ids, input.priority, { priorityMode }))
+    sum = added(sum, await skep.jobs.prioritize(ids, input.priority, { priorityMode }))
   }
   return sum
 }

@@ -19,8 +19,8 @@ export const deadNoticesList: ServerOperation<'deadNotices.list'> = operation({
     cursor: nextPage,
   }),
   async run(input, { skep, caller, services: { redactor } }) {
-    if (!skep.hasNotices) return { hasNotices: false, notices: [], cursor: null }
-    const { notices, cursor } = await skep.deadNotices(input)
+    if (!skep.notifier.hasNotices) return { hasNotices: false, notices: [], cursor: null }
+    const { notices, cursor } = await skep.notifier.deadNotices(input)
     const mine = notices.filter(({ queue }) => sees(caller, queue))
     return {
       hasNotices: true,

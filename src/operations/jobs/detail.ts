@@ -10,8 +10,8 @@ import { timelineOf } from './timeline.ts'
 export async function detailOf(context: Context, job: JobView): Promise<JobDetail> {
   const { skep, services } = context
   const { redactor } = services
-  const [explanation, told] = await Promise.all([skep.explain(job.id), skep.attempts(job.id)])
-  const redrives = await redrivesOf(context, job, told)
+  const [explanation, told] = await Promise.all([skep.jobs.explain(job.id), skep.jobs.attempts(job.id)])
+  const retries = await retriesOf(context, job, told)
   const attempts = told.map(
     ({ n, generation, at, startedAt, worker, version, kind, message, name, stack }) => ({
       n,
@@ -35,7 +35,7 @@ export async function detailOf(context: Context, job: JobView): Promise<JobDetai
     timeline: timelineOf(
       shown,
       attempts,
-      { redrives, endings: told.map(({ ended }) => ended) },
+      { retries, endings: told.map(({ ended }) => ended) },
       services.runtime.now(),
     ),
     attempts,
@@ -61,7 +61,7 @@ export function traceOf(traceparent: string | undefined): string | null {
 }
 
 /** A finished job was retried by hand. */
-export interface Redrive {
+export interface Retry {
   /** The generation that it began. */
   readonly generation: number
   /** How many generations began at latest then: of those before it nothing else is known. */
@@ -73,22 +73,22 @@ export interface Redrive {
   readonly by: string | null
 }
 
-type Told = Pick<AttemptView, 'n' | 'generation' | 'at' | 'startedAt' | 'redrivenAt'>
+type Told = Pick<AttemptView, 'n' | 'generation' | 'at' | 'startedAt' | 'retriedAt'>
 
-/** A line of the audit is written after the redrive, and the clocks of servers and of the store may differ by a little. */
+/** A line of the audit is written after the retry, and the clocks of servers and of the store may differ by a little. */
 const NEAR_MS = 10_000
-/** How far before its first attempt a redrive is looked for, if nothing says when it was. */
+/** How far before its first attempt a retry is looked for, if nothing says when it was. */
 const SEARCHED_MS = 3_600_000
 
 /**
- * When a job was retried by hand, and by whom. No store keeps that: a redrive makes its jobs due at one time, which the job has
+ * When a job was retried by hand, and by whom. No store keeps that: a retry makes its jobs due at one time, which the job has
  * until its first retry, and the line of its first attempt from then on. Who it was is in the audit or in the bulk action.
  */
-export async function redrivesOf(
+export async function retriesOf(
   { skep, services, caller }: Pick<Context, 'skep' | 'services' | 'caller'>,
   job: JobView,
   attempts: readonly Told[],
-): Promise<readonly Redrive[]> {
+): Promise<readonly Retry[]> {
   const moments = momentsOf(job, attempts, services.runtime.now())
   if (moments.length === 0) return []
   const bulks = (await skep.bulk.list()).filter(({ action }) => action === 'retry')
@@ -107,7 +107,7 @@ export async function redrivesOf(
   return moments.map((moment) => ({ ...moment, by: names.get(moment.generation) ?? null }))
 }
 
-/** This line of the audit, or bulk action, may be the redrive that began this generation. */
+/** This line of the audit, or bulk action, may be the retry that began this generation. */
 interface Claim {
   readonly generation: number
   readonly source: string
@@ -116,9 +116,9 @@ interface Claim {
   readonly far: number
 }
 
-/** The line of a redrive is written after it. One written before it counts only if no other fits: the clocks may differ. */
-function distance(writtenAt: number, redrivenAt: number): number {
-  const ms = writtenAt - redrivenAt
+/** The line of a retry is written after it. One written before it counts only if no other fits: the clocks may differ. */
+function distance(writtenAt: number, retriedAt: number): number {
+  const ms = writtenAt - retriedAt
   return ms >= 0 ? ms : NEAR_MS - ms
 }
 
@@ -135,7 +135,7 @@ function settled(claims: readonly Claim[]): ReadonlyMap<number, string> {
 }
 
 /** Oldest first. */
-function momentsOf(job: JobView, attempts: readonly Told[], now: number): Omit<Redrive, 'by'>[] {
+function momentsOf(job: JobView, attempts: readonly Told[], now: number): Omit<Retry, 'by'>[] {
   const known = new Set(attempts.map(({ generation }) => generation))
   const generations = [...known.add(job.generation)].filter((one) => one > 0).sort((a, b) => a - b)
   let last = 0
@@ -153,9 +153,9 @@ function momentOf(
   job: JobView,
   attempts: readonly Told[],
   now: number,
-): Pick<Redrive, 'at' | 'isExact'> | null {
+): Pick<Retry, 'at' | 'isExact'> | null {
   const its = attempts.filter((one) => one.generation === generation)
-  const told = its.find(({ redrivenAt }) => redrivenAt !== null)?.redrivenAt
+  const told = its.find(({ retriedAt }) => retriedAt !== null)?.retriedAt
   if (told) return { at: told.getTime(), isExact: true }
   const isCurrent = generation === job.generation
   const dueAt = job.dueAt.getTime()

@@ -74,11 +74,11 @@ export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
   },
 })
 
-export const jobsAgain: ServerOperation<'jobs.again'> = operation({
-  name: 'jobs.again',
+export const jobsCopy: ServerOperation<'jobs.copy'> = operation({
+  name: 'jobs.copy',
   method: 'POST',
-  path: '/jobs/:id/again',
-  summary: 'Enqueues a new job like this one, perhaps with another payload or in another queue.',
+  path: '/jobs/:id/copy',
+  summary: 'Enqueues a copy of a job, optionally with another payload or in another queue.',
   scope: 'operate',
   input: object({
     id: id('a job'),
@@ -93,7 +93,7 @@ export const jobsAgain: ServerOperation<'jobs.again'> = operation({
     const { queue, payload, headers, lane } = await visibleJob(context, job)
     const coming = [{ queue, payload, headers, lane, ...options }]
     const by = context.caller.name
-    const handle = await withinQuota(context, coming, () => context.skep.again(job, { ...options, by }))
+    const handle = await withinQuota(context, coming, () => context.skep.jobs.copy(job, { ...options, by }))
     return { id: handle.id, duplicate: handle.duplicate }
   },
 })

@@ -18,7 +18,7 @@ export const jobsList: ServerOperation<'jobs.list'> = operation({
   output: jobList,
   async run(input, context) {
     const query = scopedQuery(context.caller, input.query ?? '')
-    const page = await context.skep.list({ ...input, query })
+    const page = await context.skep.jobs.list({ ...input, query })
     return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(context, job)) })
   },
 })
@@ -45,7 +45,7 @@ export const jobsCount: ServerOperation<'jobs.count'> = operation({
     const query = scopedQuery(caller, input.query ?? '')
     if (input.action === undefined) {
       if (input.cursor !== undefined) throw invalid('cursor', 'left out where no action is given')
-      return skep.count(query)
+      return skep.jobs.count(query)
     }
     const { action, cursor } = input
     const page = await skep.bulk.count({ action, query, ...(cursor === undefined ? {} : { cursor }) })
@@ -77,7 +77,7 @@ export const jobsExplain: ServerOperation<'jobs.explain'> = operation({
   output: explanation,
   async run(input, context) {
     const { skep, caller } = context
-    const found = await skep.explain(input.id)
+    const found = await skep.jobs.explain(input.id)
     const name = found.queue ?? found.flow
     if (name === null ? !sees(caller, '*') : !sees(caller, name)) throw notFound(`job "${input.id}"`)
     return toWire(shownExplanation(context, found))
@@ -98,11 +98,11 @@ export const jobsLogs: ServerOperation<'jobs.logs'> = operation({
   output: logPage,
   async run({ id: job, ...page }, context) {
     await visibleJob(context, job)
-    return toWire(shownLogs(context, await context.skep.logs(job, page)))
+    return toWire(shownLogs(context, await context.skep.jobs.logs(job, page)))
   },
 })
 
 /** A job that the caller sees, in full: what of it is shown is decided where it is answered. */
 export async function visibleJob({ skep, caller }: Context, job: string): Promise<JobView> {
-  return seen(caller, `job "${job}"`, await skep.get(job))
+  return seen(caller, `job "${job}"`, await skep.jobs.get(job))
 }

@@ -18,12 +18,8 @@ export async function withinQuota<T>(
   coming: readonly Coming[],
   enqueue: () => Promise<T>,
 ): Promise<T> {
-  const arrived = await services.quotas.assertEnqueue(skep.space, coming, skep)
-  try {
-    return await enqueue()
-  } finally {
-    arrived()
-  }
+  await services.quotas.assertEnqueue(skep.space, coming, skep)
+  return enqueue()
 }
 
 /** Refuses one schedule too many. One that is there already may be changed. */

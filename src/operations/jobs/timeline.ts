@@ -1,10 +1,10 @@
 import type { JobView } from '../../index.ts'
 import type { Attempt, TimelineEntry } from '../schema/wire-types.ts'
-import type { Redrive } from './detail.ts'
+import type { Retry } from './detail.ts'
 
 /** What is known besides the job and its attempts. */
 export interface History {
-  readonly redrives: readonly Redrive[]
+  readonly retries: readonly Retry[]
   /** One for each attempt: the state in which it left the job; null if it was tried again, or that is not known. */
   readonly endings: readonly (JobView['state'] | null)[]
 }
@@ -16,7 +16,7 @@ const STEPS = 10
 export function timelineOf(
   job: JobView,
   attempts: readonly Attempt[],
-  { redrives, endings }: History,
+  { retries, endings }: History,
   now: number,
 ): readonly TimelineEntry[] {
   const entries: (TimelineEntry & { readonly order: number })[] = []
@@ -45,10 +45,10 @@ export function timelineOf(
     job.enqueuedAt,
     job.headers['skep-schedule'] ? `Made by the schedule ${job.headers['skep-schedule']}` : 'Enqueued',
   )
-  for (const { generation, count, at, isExact, by } of redrives) {
+  for (const { generation, count, at, isExact, by } of retries) {
     const times = count > 1 ? ` ${count} times` : ''
     const text = `Retried by hand${times}${by === null ? '' : ` by ${by}`}${isExact ? '' : ', before this'}`
-    add(generation, 0, 'redriven', new Date(at), text)
+    add(generation, 0, 'retried', new Date(at), text)
   }
   for (const [
     index,
@@ -64,7 +64,7 @@ export function timelineOf(
       add(generation, 2, 'started', startedAt, startText(worker, version), n)
   }
   const dueAt = job.dueAt.getTime()
-  if (dueAt > job.enqueuedAt.getTime() && !redrives.some(({ at }) => at === dueAt)) {
+  if (dueAt > job.enqueuedAt.getTime() && !retries.some(({ at }) => at === dueAt)) {
     const isToCome = job.state === 'delayed' && dueAt > now
     add(current, 1, 'due', job.dueAt, isToCome ? 'Will be due' : 'Due')
   }

@@ -27,7 +27,7 @@ export const holdsList: ServerOperation<'holds.list'> = operation({
   input: nothing,
   output: held,
   async run(_input, { skep, caller }) {
-    return { holds: shownHolds(caller, await skep.holds()) }
+    return { holds: shownHolds(caller, await skep.queues.holds()) }
   },
 })
 
@@ -55,7 +55,9 @@ export const holdsResume: ServerOperation<'holds.resume'> = operation({
   queuesOf,
   target: wordsOf,
   async run(input, { skep, caller }) {
-    const { released: isReleased, holds: left } = await skep.resume(holdableOf(input), { by: caller.name })
+    const { released: isReleased, holds: left } = await skep.queues.resume(holdableOf(input), {
+      by: caller.name,
+    })
     return { released: isReleased, holds: shownHolds(caller, left) }
   },
 })
@@ -84,7 +86,9 @@ export const holdsUnblock: ServerOperation<'holds.unblock'> = operation({
   queuesOf,
   target: wordsOf,
   async run(input, { skep, caller }) {
-    const { released: isReleased, holds: left } = await skep.unblock(holdableOf(input), { by: caller.name })
+    const { released: isReleased, holds: left } = await skep.queues.unblock(holdableOf(input), {
+      by: caller.name,
+    })
     return { released: isReleased, holds: shownHolds(caller, left) }
   },
 })
@@ -106,7 +110,7 @@ async function hold(
     ...(input.wait === undefined ? {} : { wait: input.wait }),
     ...(input.timeout === undefined ? {} : { timeout: durationOf('timeout', input.timeout) }),
   }
-  const { holds: standing } = await skep[kind](holdableOf(input), options)
+  const { holds: standing } = await skep.queues[kind](holdableOf(input), options)
   return { holds: shownHolds(caller, standing) }
 }
 

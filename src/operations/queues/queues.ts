@@ -45,8 +45,8 @@ export const queuesGet: ServerOperation<'queues.get'> = operation({
       skep.limits.list(input.queue),
       seriesOf(context, input),
       services.cards.of(skep, input.queue),
-      skep.explainQueue(input.queue),
-      skep.holds(),
+      skep.queues.explain(input.queue),
+      skep.queues.holds(),
       skep.metrics.deploys({ range: input.range ?? '1h' }),
     ])
     if (summary === undefined) throw notFound(`queue "${input.queue}"`)
@@ -191,7 +191,7 @@ export const queuesPurge: ServerOperation<'queues.purge'> = operation({
     if (!dryRun && confirm !== queue) {
       throw invalid('confirm', `the name of the queue, "${queue}", because what is purged does not come back`)
     }
-    const summary = await skep.purge(queue, {
+    const summary = await skep.queues.purge(queue, {
       ...rest,
       dryRun,
       ...(states === undefined ? {} : { state: states }),
@@ -235,7 +235,7 @@ export const queuesDrop: ServerOperation<'queues.drop'> = operation({
         `the name of the queue, "${queue}", because what is dropped does not come back`,
       )
     }
-    return skep.dropQueue(queue, { force, dryRun })
+    return skep.queues.drop(queue, { force, dryRun })
   },
 })
 
@@ -243,15 +243,15 @@ export async function lanesOf(
   { skep }: Context,
   { queue, ...page }: InputOf<'queues.lanes'>,
 ): Promise<OutputOf<'queues.lanes'>> {
-  return toWire(await skep.lanes(queue, page))
+  return toWire(await skep.queues.lanes(queue, page))
 }
 
 /** The queues that the caller sees, or the one that is named, as they are listed. */
 export async function summariesOf(context: Context, queue?: string): Promise<readonly QueueSummary[]> {
   const { skep, caller, services } = context
   const [queues, workers, limits, rates] = await Promise.all([
-    skep.counts(queue === undefined ? undefined : [queue]),
-    skep.workers(),
+    skep.queues.list(queue === undefined ? undefined : [queue]),
+    skep.workers.list(),
     skep.limits.list(queue),
     skep.metrics.rates(),
   ])

@@ -321,7 +321,7 @@ const timelineEntry: Schema<TimelineEntry> = object({
     'snoozed',
     'finished',
     'cancelled',
-    'redriven',
+    'retried',
     'expires',
   ]),
   text: said,

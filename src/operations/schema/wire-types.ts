@@ -254,7 +254,7 @@ export interface TimelineEntry {
     | 'snoozed'
     | 'finished'
     | 'cancelled'
-    | 'redriven'
+    | 'retried'
     | 'expires'
   readonly text: string
   /** Which run of the job, from 1; null where it is none. */
@@ -323,7 +323,7 @@ export const JOB_ACTIONS = [
   'remove',
   'prioritize',
 ] as const
-/** `retry` starts finished jobs anew (the store's word is redrive). */
+/** `retry` starts finished jobs anew (the store's word is retry). */
 export type JobAction = (typeof JOB_ACTIONS)[number]
 
 export const BULK_ACTIONS = [
@@ -485,8 +485,8 @@ export interface WorkerSummary {
   /** How late its event loop is, the 99th of a hundred. */
   readonly lagMs: number | null
   /** What it was told and may not have done yet. */
-  readonly order: 'quiet' | 'stop' | null
-  readonly quiet: boolean
+  readonly command: 'pause' | 'stop' | null
+  readonly paused: boolean
 }
 
 export interface ReceiverSummary {
@@ -657,7 +657,7 @@ export interface Api {
     ChangeOutput
   >
   /** A new job like this one, perhaps with another payload or queue. */
-  'jobs.again': Call<OfId & { readonly payload?: unknown; readonly queue?: string }, EnqueueOutput>
+  'jobs.copy': Call<OfId & { readonly payload?: unknown; readonly queue?: string }, EnqueueOutput>
 
   'bulk.start': Call<
     {
@@ -745,8 +745,8 @@ export interface Api {
   /** All spaces of the store that have jobs; a token of one space sees its own alone. */
   'spaces.list': Call<Nothing, { readonly spaces: readonly SpaceView[] }>
   'workers.list': Call<Nothing, { readonly workers: readonly WorkerSummary[] }>
-  /** `quiet`: takes no more jobs. `stop`: ends. `none`: takes back a quiet. */
-  'workers.order': Call<OfId & { readonly order: 'quiet' | 'stop' | 'none' }, WorkerSummary>
+  /** `pause`: claims no more jobs. `resume`: ends a pause. `stop`: drains and stops. */
+  'workers.command': Call<OfId & { readonly command: 'pause' | 'resume' | 'stop' }, WorkerSummary>
 
   'receivers.list': Call<Nothing, { readonly receivers: readonly ReceiverSummary[] }>
   'receivers.close': Call<OfId, Nothing>
@@ -795,5 +795,5 @@ export type ServerEvent =
       readonly kind: 'changed'
       readonly what: readonly ('jobs' | 'holds' | 'schedules' | 'workers' | 'bulk' | 'runs')[]
     }
-  /** Only with `?job=<id>`: what `skep.watch` tells. */
+  /** Only with `?job=<id>`: what `skep.jobs.watch` tells. */
   | { readonly kind: 'job'; readonly event: unknown }

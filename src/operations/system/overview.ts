@@ -83,7 +83,7 @@ async function lookAt(
   const now = services.runtime.now()
   const [queues, workers, receivers, schedules] = await Promise.all([
     summariesOf(context),
-    skep.workers(),
+    skep.workers.list(),
     receiversOf(context),
     skep.schedules.list({ limit: SCHEDULES }),
   ])
@@ -116,7 +116,7 @@ async function lookAt(
       ...receiver,
       oldestAt: oldestAt === null ? null : Date.parse(oldestAt),
     })),
-    notifier: skep.notifierHealth,
+    notifier: skep.notifier.health(),
   }
   return { sight, live: mine.filter((worker) => isLiveWorker(worker, now)) }
 }
@@ -147,7 +147,7 @@ async function endsOf({ skep, caller }: Context): Promise<Sight['ends']> {
 
 /** Why jobs wait in the queues that are behind, or of which a lane is held. */
 async function explainedOf({ skep }: Context, queues: readonly QueueSummary[]): Promise<Sight['explained']> {
-  const standing = await skep.holds()
+  const standing = await skep.queues.holds()
   const withLanes = new Set(
     standing.flatMap(({ queue, lane }) => (lane === null || queue === null ? [] : [queue])),
   )
@@ -156,7 +156,9 @@ async function explainedOf({ skep }: Context, queues: readonly QueueSummary[]): 
     .sort((a, b) => b.counts.ready - a.counts.ready)
     .slice(0, MOST_EXPLAINED)
   const told = await Promise.all(
-    some.map(async ({ queue }) => [queue, await skep.explainQueue(queue, { lanes: LANES_LOOKED })] as const),
+    some.map(
+      async ({ queue }) => [queue, await skep.queues.explain(queue, { lanes: LANES_LOOKED })] as const,
+    ),
   )
   return new Map(told)
 }
@@ -170,7 +172,7 @@ async function diedOf({ skep }: Context, queues: readonly QueueSummary[]): Promi
   const counted = await Promise.all(
     some.map(async ({ queue }) => {
       const query = `state:dead since:1h queue:"${queue}"`
-      return [queue, await skep.count(query, { cap: MOST_DEAD })] as const
+      return [queue, await skep.jobs.count(query, { cap: MOST_DEAD })] as const
     }),
   )
   return new Map(counted)

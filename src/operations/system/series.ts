@@ -29,7 +29,7 @@ export async function seriesOf(
   if (queue !== undefined || seesAll(caller)) {
     return shown(await skep.metrics.series({ range: back, ...(queue === undefined ? {} : { queue }) }))
   }
-  const queues = (await skep.counts()).map((one) => one.queue).filter((name) => sees(caller, name))
+  const queues = (await skep.queues.list()).map((one) => one.queue).filter((name) => sees(caller, name))
   const some = await Promise.all(
     queues.slice(0, MOST_SUMMED).map((name) => skep.metrics.series({ range: back, queue: name })),
   )

@@ -113,7 +113,7 @@ export class Events {
   async *#ofJob(caller: Caller, id: string, end: AbortSignal): AsyncGenerator<string> {
     const viewer: Viewer = { caller, services: { redactor: this.#env.redactor } }
     try {
-      for await (const event of this.#env.skepFor(caller.space).watch(id, { signal: end })) {
+      for await (const event of this.#env.skepFor(caller.space).jobs.watch(id, { signal: end })) {
         const shown = shownEvent(viewer, event)
         if (shown !== null) yield framed({ kind: 'job', event: toWire(shown) })
       }

@@ -120,7 +120,7 @@ export class SpaceDesk {
   #start(): void {
     this.#seen.clear()
     this.#lookedAt = -Infinity
-    this.#endHints = this.#skep.onHint((hints) => {
+    this.#endHints = this.#skep.notifier.onHint((hints) => {
       for (const hint of hints) for (const area of areasOf(hint)) this.#dirty.add(area)
       this.#plan()
     })
@@ -190,13 +190,13 @@ export class SpaceDesk {
   }
 
   async #lookAround(changed: Set<Area>): Promise<void> {
-    const [workers, bulks] = await Promise.all([this.#skep.workers(), this.#skep.bulk.list()])
-    const shown = workers.map(({ id, life, running, order, quiet, version }) => [
+    const [workers, bulks] = await Promise.all([this.#skep.workers.list(), this.#skep.bulk.list()])
+    const shown = workers.map(({ id, life, running, command, paused, version }) => [
       id,
       life,
       running,
-      order,
-      quiet,
+      command,
+      paused,
       version,
     ])
     if (this.#isNew('workers', JSON.stringify(shown))) changed.add('workers')
@@ -219,7 +219,7 @@ function areasOf(hint: Hint): readonly Area[] {
       return ['jobs', 'runs']
     case 'schedules':
       return ['schedules']
-    case 'orders':
+    case 'commands':
       return ['workers']
     case 'sync':
       return AREAS

@@ -146,7 +146,7 @@ export function httpHandler(env: HttpEnv): Handle {
 }
 
 async function assertVisible(skep: Skep, caller: Caller, id: string): Promise<void> {
-  const job = await skep.get(id)
+  const job = await skep.jobs.get(id)
   if (job === null || !sees(caller, job.queue)) throw notFound(`job "${id.slice(0, 64)}"`)
 }
 

@@ -3,12 +3,11 @@
  *
  * Nothing here asks the store for every job: what a space has stored is counted once in two seconds, and what comes in since then is
  * added. So a quota may be passed by what other servers and programs put in within these two seconds, and by what is on its way into
- * the store while it is counted. Bytes are weighed more rarely, see `stored-bytes.ts`.
+ * the store while it is counted.
  */
-import { JOB_STATES, type Runtime, SkepError, weightOf } from '../../index.ts'
-import type { Coming, Weighable } from '../../operations/services.ts'
+import { JOB_STATES, type Runtime, SkepError } from '../../index.ts'
+import type { Coming, QueueLister } from '../../operations/services.ts'
 import { Rates } from './rates.ts'
-import { Ledger, Pace } from './storage-usage.ts'
 
 /** What one space may use. What is left out has no bound. */
 export interface Quota {
@@ -16,8 +15,6 @@ export interface Quota {
   readonly enqueuePerSecond?: number
   /** Jobs that may be stored, in all queues and states. With them unique keys are bounded: each is held by a job. */
   readonly storedJobs?: number
-  /** Bytes of all that is stored of them: payloads, headers, keys, results, failures, logs, and 256 bytes for each job itself. */
-  readonly storedBytes?: number
   /** Bytes of one payload as JSON. */
   readonly payloadBytes?: number
   /** Names of queues that have jobs. */
@@ -35,9 +32,6 @@ export type Quotas = Readonly<Record<string, Quota>> | ((space: string) => Quota
 const COUNT_MS = 2_000
 const AGAIN_MS = 5_000
 const MOST_SPACES = 10_000
-/** Who comes first waits so long for the space to be weighed; who comes when it is full, for a walk that is under way. */
-const FIRST_WALK_MS = 2_000
-const WALK_MS = 1_000
 
 interface Counted {
   readonly at: number
@@ -52,34 +46,23 @@ export class QuotaKeeper {
   readonly #rates = new Map<string, { readonly perSecond: number; readonly rates: Rates }>()
   readonly #counted = new Map<string, Counted>()
   readonly #counting = new Map<string, Promise<Counted>>()
-  readonly #ledgers = new Map<string, Ledger>()
-  readonly #pace: Pace
 
   /** A record has the quotas of spaces by name, and under `'*'` those of all others. */
   constructor(quotas: Quotas | undefined, runtime: Runtime) {
     this.#quotas = quotas ?? {}
     if (typeof this.#quotas !== 'function') Object.values(this.#quotas).forEach(assertQuota)
     this.#runtime = runtime
-    this.#pace = new Pace(runtime)
   }
 
   /**
-   * Throws `QUOTA_EXCEEDED` unless the space may enqueue these now. `stored` tells what it has stored. Call what it returns when they are in
-   * the store, or will not be.
+   * Throws `QUOTA_EXCEEDED` unless the space may enqueue these now. `stored` lists its queues.
    */
-  async assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<() => void> {
-    const { enqueuePerSecond, storedJobs, storedBytes, queues } = this.#of(space)
+  async assertEnqueue(space: string, coming: readonly Coming[], stored: QueueLister): Promise<void> {
+    const { enqueuePerSecond, storedJobs, queues } = this.#of(space)
     this.assertPayloads(space, coming)
-    const bytes = storedBytes === undefined ? 0 : bytesOf(coming)
-    const ledger = storedBytes === undefined ? null : await this.#weigh(space, bytes, storedBytes, stored)
-    const isCounted = storedJobs !== undefined || queues !== undefined || ledger !== null
+    const isCounted = storedJobs !== undefined || queues !== undefined
     const counted = isCounted ? await this.#count(space, stored) : null
     // From here on nothing is awaited: what is counted is taken in the same moment.
-    if (ledger !== null && storedBytes !== undefined && ledger.bytes + bytes > storedBytes) {
-      const advice =
-        bytes > storedBytes ? `This alone would be ${bytes}` : 'Remove jobs, or let workers catch up'
-      throw exceeded('stored bytes', storedBytes, advice, bytes > storedBytes ? undefined : AGAIN_MS)
-    }
     if (counted !== null && storedJobs !== undefined && counted.jobs + coming.length > storedJobs) {
       throw exceeded('stored jobs', storedJobs, 'Remove jobs, or let workers catch up', AGAIN_MS)
     }
@@ -100,7 +83,6 @@ export class QuotaKeeper {
       counted.jobs += coming.length
       for (const queue of fresh) counted.queues.add(queue)
     }
-    return ledger === null ? () => {} : ledger.comes(bytes, coming.length)
   }
 
   /** Throws `QUOTA_EXCEEDED` if a payload is larger than those of the space may be. */
@@ -112,11 +94,6 @@ export class QuotaKeeper {
       if (bytes <= payloadBytes) continue
       throw exceeded('bytes of a payload', payloadBytes, `This one has ${bytes}: keep the data elsewhere`)
     }
-  }
-
-  /** Results, errors and logs came in from receivers. Nothing is refused: what a job brought must be able to end. */
-  came(space: string, bytes: () => number): void {
-    if (this.#of(space).storedBytes !== undefined) this.#ledgers.get(space)?.comes(bytes(), 0)()
   }
 
   /** Throws `QUOTA_EXCEEDED` if the space has as many schedules as it may. `count` counts them, up to so many. */
@@ -153,27 +130,8 @@ export class QuotaKeeper {
     return rates
   }
 
-  /** The bytes of a space, weighed anew if it is time, and if these would not fit after a short wait for that. */
-  async #weigh(space: string, bytes: number, limit: number, stored: Weighable): Promise<Ledger> {
-    const { jobs } = await this.#count(space, stored)
-    const ledger = this.#ledgerOf(space)
-    ledger.look(stored, limit, jobs)
-    if (!ledger.isKnown) await ledger.walked(FIRST_WALK_MS)
-    else if (ledger.bytes + bytes > limit) await ledger.walked(WALK_MS)
-    return ledger
-  }
-
-  #ledgerOf(space: string): Ledger {
-    const known = this.#ledgers.get(space)
-    if (known) return known
-    const ledger = new Ledger(this.#runtime, this.#pace)
-    if (this.#ledgers.size >= MOST_SPACES) this.#ledgers.clear()
-    this.#ledgers.set(space, ledger)
-    return ledger
-  }
-
   /** What was counted lately. However many ask when that is too old, one looks. */
-  #count(space: string, stored: Weighable): Promise<Counted> | Counted {
+  #count(space: string, stored: QueueLister): Promise<Counted> | Counted {
     const known = this.#counted.get(space)
     if (known && this.#runtime.mono() - known.at < COUNT_MS) return known
     const under = this.#counting.get(space)
@@ -183,9 +141,9 @@ export class QuotaKeeper {
     return counting
   }
 
-  async #look(space: string, stored: Weighable): Promise<Counted> {
+  async #look(space: string, stored: QueueLister): Promise<Counted> {
     const at = this.#runtime.mono()
-    const filled = (await stored.counts())
+    const filled = (await stored.queues.list())
       .map((one) => ({ queue: one.queue, jobs: JOB_STATES.reduce((sum, state) => sum + one[state], 0) }))
       .filter(({ jobs }) => jobs > 0)
     const jobs = filled.reduce((sum, one) => sum + one.jobs, 0)
@@ -199,7 +157,6 @@ export class QuotaKeeper {
 const QUOTAS: Readonly<Record<keyof Quota, true>> = {
   enqueuePerSecond: true,
   storedJobs: true,
-  storedBytes: true,
   payloadBytes: true,
   queues: true,
   schedules: true,
@@ -218,14 +175,6 @@ function assertQuota(quota: Quota): Quota {
     throw new SkepError('OPTION_INVALID', `The quota ${name} must be a number of 0 or more, or be left out.`)
   }
   return quota
-}
-
-/** What these jobs will weigh in the store. */
-function bytesOf(coming: readonly Coming[]): number {
-  return coming.reduce((sum, { payload, headers = {}, lane = null, unique = null }) => {
-    const texts = { payload: jsonOf(payload), headers: jsonOf(headers), lane, uniqueKey: unique }
-    return sum + weightOf(texts)
-  }, 0)
 }
 
 function jsonOf(value: unknown): string {

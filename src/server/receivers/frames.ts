@@ -2,7 +2,7 @@ import type { RelayedJob, RelayedResult } from '../../index.ts'
 import type { Ack } from './ack.ts'
 import type { Delivery } from './in-flight-job.ts'
 
-const UNREADABLE = 'The payload is not JSON. It is kept as it is; correct it and redrive the job.'
+const UNREADABLE = 'The payload is not JSON. It is kept as it is; correct it and retry the job.'
 
 /** The end of a job that has nothing of all this, as most have not. */
 const PLAIN = ',"headers":{},"lane":null,"timeoutMs":null,"results":[]}'

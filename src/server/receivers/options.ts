@@ -29,8 +29,6 @@ export interface HubOptions extends ReceiverOptions {
   readonly inFlight?: (space: string) => number
   /** Throws if a space that has so many receivers may have no more. */
   readonly assertReceiver?: (space: string, connected: number) => void
-  /** Hears that receivers of a space sent something that is stored. `bytes` tells how much. */
-  readonly onCame?: (space: string, bytes: () => number) => void
   readonly runtime: Runtime
   readonly logger: Logger
 }

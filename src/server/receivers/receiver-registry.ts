@@ -150,7 +150,6 @@ export class ReceiverHub {
   async settle(caller: Caller, acks: readonly Ack[]): Promise<AckAnswer> {
     this.#checkScope(caller)
     assertSize('acks', acks)
-    this.#options.onCame?.(caller.space, () => bytesOf(acks))
     return (await this.#office(caller.space)).ack(caller, acks)
   }
 
@@ -165,7 +164,6 @@ export class ReceiverHub {
   /** How far jobs are, and lines for their logs. What is about somebody else's job is passed over. */
   async note(caller: Caller, notes: readonly Note[]): Promise<void> {
     this.#checkScope(caller)
-    this.#options.onCame?.(caller.space, () => bytesOf(notes))
     ;(await this.#office(caller.space)).note(caller, notes)
   }
 
@@ -443,14 +441,6 @@ export class ReceiverHub {
 
 function isSame(a: Caller, b: Caller): boolean {
   return a.name === b.name && a.space === b.space
-}
-
-/** What acks and notes bring beside the name of the job. */
-function bytesOf(said: readonly Held[]): number {
-  return said.reduce((sum, { id: _id, token: _token, ...rest }) => {
-    const text = JSON.stringify(rest)
-    return text === '{}' ? sum : sum + Buffer.byteLength(text)
-  }, 0)
 }
 
 function assertLease(leaseMs: number): void {

@@ -51,7 +51,7 @@ export class Office {
     this.#env = env
     this.idleSince = env.runtime.mono()
     const policies = new Map(env.queues?.map(({ name, policy }) => [name, policy]))
-    this.#relay = env.skep.relay<Delivery>({
+    this.#relay = env.skep.workers.relay<Delivery>({
       ...env.worker,
       policyOf: (queue) => policies.get(queue) ?? null,
       slots: () => this.#slots(),
@@ -125,7 +125,7 @@ export class Office {
     if (seekers.length === 0 || this.#isLooking) return
     this.#isLooking = true
     try {
-      const counts = await this.#env.skep.counts()
+      const counts = await this.#env.skep.queues.list()
       for (const receiver of seekers) {
         if (receiver.isClosed || receiver.isRetired) continue
         for (const { queue } of counts) {

@@ -35,14 +35,6 @@ export class NoteBook {
     return { progress, lines: lines.map(({ start: _start, ...line }) => line), last, dropped }
   }
 
-  /** The bytes that are kept of a job's notes. */
-  weight(job: Pick<Job, 'space' | 'id'>): number {
-    const notes = this.#notes.get(keyOf(job))
-    if (notes === undefined) return 0
-    const { bytes, progress } = notes.head
-    return bytes - (notes.lines[0]?.start ?? bytes) + Buffer.byteLength(progress?.note ?? '')
-  }
-
   /** The job is gone. */
   remove(job: Pick<Job, 'space' | 'id'>): void {
     this.#notes.delete(keyOf(job))

@@ -9,8 +9,8 @@ import {
   keptToken,
   prioritize,
   promoteNow,
-  redrive,
   reschedule,
+  retry,
   settle,
 } from '../../core/jobs/transitions.ts'
 import type { Hold, HoldTarget } from '../../core/lanes/holds.ts'
@@ -178,7 +178,7 @@ export class Jobs {
         this.release(job, 'end')
         break
       }
-      case 'redrive': {
+      case 'retry': {
         if (job.member && !this.flows.mayRejoin(job.member.group))
           return { id, status: 'refused', reason: 'run' }
         if (job.uniqueKey !== null && job.uniqueScope !== 'window') {
@@ -188,7 +188,7 @@ export class Jobs {
             return { id, status: 'refused', reason: 'unique' }
           this.#uniques.set(key, { jobId: job.id, until: null })
         }
-        move(redrive(job, now, call.dueAt))
+        move(retry(job, now, call.dueAt))
         break
       }
       case 'promote':

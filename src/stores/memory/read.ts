@@ -1,18 +1,7 @@
 import { isFinal, type Job, type JobState } from '../../core/jobs/job.ts'
-import { weightOf } from '../../core/jobs/size.ts'
 import { listKey, timeOf } from '../../core/jobs/transitions.ts'
 import { byKey, DEFAULT_LANE } from '../../core/lanes/lanes.ts'
-import type {
-  CountCall,
-  CountReply,
-  ListCall,
-  ListReply,
-  Selection,
-  WeighCall,
-  WeighReply,
-  Where,
-} from '../../store/store.ts'
-import type { Jobs } from './jobs.ts'
+import type { CountCall, CountReply, ListCall, ListReply, Selection, Where } from '../../store/store.ts'
 import type { Table } from './table.ts'
 
 /** The jobs of a selection, in the order of the list. */
@@ -89,11 +78,4 @@ function compare(a: string, b: string): number {
 
 function laneOf(job: Job): string {
   return job.lane ?? DEFAULT_LANE
-}
-
-/** How much one page of a list weighs. */
-export function weigh({ table, notes }: Jobs, call: WeighCall): WeighReply {
-  const { jobs, cursor } = list(table, call)
-  const bytes = jobs.reduce((sum, job) => sum + weightOf(job) + notes.weight(job), 0)
-  return { jobs: jobs.length, bytes, cursor }
 }

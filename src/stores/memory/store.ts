@@ -29,14 +29,13 @@ import {
   type SettleCall,
   type SettleReply,
   type Store,
-  type WeighCall,
   type WorkerInfo,
   type WorkerPresence,
 } from '../../store/store.ts'
 import { byTheClock, spacesOf } from '../shared/counts.ts'
 import { Claims } from './claim.ts'
 import { Jobs } from './jobs.ts'
-import { beyond, count, cursorAt, list, select, weigh } from './read.ts'
+import { beyond, count, cursorAt, list, select } from './read.ts'
 import { Records } from './records.ts'
 import { memorySchedules } from './schedules.ts'
 
@@ -139,7 +138,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         return { results, cursor: null, waiting: waitingOf(moved), ...enqueued(now) }
       }
       const { state, cursor = null, limit } = target
-      const oldestFirst = action === 'redrive'
+      const oldestFirst = action === 'retry'
       const chosen = isPossible(action, state)
         ? beyond(table, select(table, call.space, target, oldestFirst), cursor, oldestFirst)
         : []
@@ -184,10 +183,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async list(call: ListCall): Promise<ListReply> {
       return list(table, call)
-    },
-
-    async weigh(call: WeighCall) {
-      return weigh(jobs, call)
     },
 
     async counts(call: CountsCall): Promise<CountsReply> {

@@ -20,7 +20,6 @@ import {
   getJobs,
   listJobs,
   type Places,
-  weighJobs,
 } from './jobs/read.ts'
 import { Floors, Starts } from './jobs/scan-start.ts'
 import { settleAndClaim, settleApart } from './jobs/settle-and-claim.ts'
@@ -148,7 +147,6 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
       return reply
     },
 
-    weigh: (request) => weighJobs(call, schema, request),
     prune: (request) => prune(call, schema, request),
     hold: (request) => holdJobs(call, schema, request),
     release: (request) => releaseHolds(call, schema, request),

@@ -25,7 +25,7 @@ import { note, notes } from './jobs/job-log.ts'
 import { find } from './jobs/job-row.ts'
 import { expired, extend } from './jobs/leases.ts'
 import { prune } from './jobs/prune.ts'
-import { count, counts, list, weigh } from './jobs/read.ts'
+import { count, counts, list } from './jobs/read.ts'
 import { settle } from './jobs/settle.ts'
 import { hold, holds, release } from './lanes/holds.ts'
 import { lanes, limits, setLimits } from './lanes/limits.ts'
@@ -118,10 +118,6 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async counts(call) {
       return database.read((turn) => counts(turn, call, at(turn, call)))
-    },
-
-    async weigh(call) {
-      return database.read((turn) => weigh(turn, call))
     },
 
     hold(call) {

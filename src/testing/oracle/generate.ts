@@ -336,7 +336,7 @@ function drawSettle(it: Draw): Step | null {
 }
 
 const ACTIONS = [
-  ...(['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'remove'] as const),
+  ...(['cancel', 'cancel', 'bury', 'retry', 'retry', 'promote', 'remove'] as const),
   ...(['prioritize', 'prioritize'] as const),
 ]
 /** When it is due then, from now. */
@@ -344,7 +344,7 @@ const RESCHEDULED_MS = [-1_000, 0, 1, 10_000, 3_600_000]
 
 function drawChange(it: Draw): Step {
   const { random, memory, present } = it
-  const drawn = it.flowing && random.chance(0.3) ? 'redrive' : random.pick(ACTIONS)
+  const drawn = it.flowing && random.chance(0.3) ? 'retry' : random.pick(ACTIONS)
   // By the clock and not by chance, so that what a seed means stays as it is.
   const action = drawn === 'promote' && it.now % 2 === 0 ? 'reschedule' : drawn
   const rest = {

@@ -138,9 +138,9 @@ export class Ledger {
       assert.equal(job.arrival, (old ?? job).arrival, `I-10: the arrival of job ${id}`)
       assert.equal(job.arrival !== undefined, job.strict, `I-10: job ${id} has an arrival if it is strict`)
       if (old && isFinal(old.state)) {
-        const redriven =
-          command.do === 'change' && command.action === 'redrive' && job.generation === old.generation + 1
-        if (!redriven) assert.deepEqual(job, old, `I-7: finished job ${id} changed`)
+        const retried =
+          command.do === 'change' && command.action === 'retry' && job.generation === old.generation + 1
+        if (!retried) assert.deepEqual(job, old, `I-7: finished job ${id} changed`)
       } else if (old) {
         assert.equal(job.generation, old.generation, `the generation of job ${id}`)
       }

@@ -54,7 +54,7 @@ export function ancestorsCases(test: StoreCase): void {
     assert.equal((await scene.job(idOf(1))).starts, 1)
   })
 
-  test('redrives more than a thousand cancelled jobs', async (scene) => {
+  test('retries more than a thousand cancelled jobs', async (scene) => {
     const batch = samples(1_100)
     await scene.insert(...batch.slice(0, 600))
     await scene.insert(...batch.slice(600))
@@ -62,13 +62,13 @@ export function ancestorsCases(test: StoreCase): void {
 
     for (let n = 0; n < 2; n++) await scene.change('cancel', { ...aside, state: 'ready' })
     const cancelled = await countOf(scene, 'cancelled')
-    for (let n = 0; n < 2; n++) await scene.change('redrive', { ...aside, state: 'cancelled' })
+    for (let n = 0; n < 2; n++) await scene.change('retry', { ...aside, state: 'cancelled' })
 
     assert.equal(cancelled, 1_100)
     assert.equal(await countOf(scene, 'ready'), 1_100)
   })
 
-  test('keeps a job’s id through archive, retry and redrive', async (scene) => {
+  test('keeps a job’s id through archive, retry and retry', async (scene) => {
     const held = await scene.running(sample(1))
     await scene.settle(held, verdict('delayed', { delayMs: 1, count: 'timeouts' }))
     scene.pass(1)
@@ -76,7 +76,7 @@ export function ancestorsCases(test: StoreCase): void {
     assert.ok(again)
     await scene.settle(again, verdict('failed'))
 
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
 
     const [last] = await scene.take()
     assert.deepEqual([again.id, last?.id], [idOf(1), idOf(1)])

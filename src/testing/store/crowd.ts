@@ -99,13 +99,13 @@ class Crowd {
     }
   }
 
-  /** Somebody cancels, promotes and redrives, without looking. */
+  /** Somebody cancels, promotes and retries, without looking. */
   async #meddle(): Promise<void> {
     for (let n = 0; n < 12; n++) {
       const ids = Array.from({ length: 8 }, () => idOf(this.#random.int(1, JOBS)))
       await this.#scene.change('cancel', { ids: [...new Set(ids)] })
       await this.#scene.change('promote', { queue: QUEUE, state: 'delayed', limit: 3 })
-      await this.#scene.change('redrive', { queue: QUEUE, state: 'dead', limit: 5 })
+      await this.#scene.change('retry', { queue: QUEUE, state: 'dead', limit: 5 })
     }
   }
 }

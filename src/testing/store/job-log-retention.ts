@@ -140,11 +140,11 @@ export function notesLifeCases(test: StoreCase): void {
     assert.deepEqual(await send(scene, held, note([line(3)])), { status: 'ok' })
   })
 
-  test('they stay through a redrive, and the old run can add nothing', async (scene) => {
+  test('they stay through a retry, and the old run can add nothing', async (scene) => {
     const old = await scene.running(sample(1))
     await send(scene, old, note([line(1, { text: 'before' })], progress(1, 80)))
     await scene.settle(old, verdict('dead'))
-    await scene.changeOne('redrive', old.id)
+    await scene.changeOne('retry', old.id)
 
     const said = await send(scene, old, note([line(2, { text: 'ghost' })]))
     const next = await scene.running(sample(1))

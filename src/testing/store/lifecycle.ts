@@ -46,7 +46,7 @@ export function lifecycleCases(test: StoreCase): void {
       assert.ok(Number.isInteger(time), 'whole milliseconds')
   })
 
-  test('measures leases, ends and redrives with the same clock', async (scene) => {
+  test('measures leases, ends and retries with the same clock', async (scene) => {
     const { store } = scene
     await store.insert({ jobs: samples(2) })
     const { jobs, now } = await store.claim({ ...own(1), limit: 2, leaseMs: HOUR })

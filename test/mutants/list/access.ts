@@ -8,7 +8,6 @@ const identify = by('access/identify')
 const login = by('access/login')
 const narrow = by('access/narrow')
 const tokens = by('access/tokens')
-const bytes = by('access/stored-bytes')
 
 /** Doors of the server that somebody left open, or closed to those who may come in. */
 export const ACCESS_MUTANTS: readonly Mutant[] = [
@@ -172,35 +171,5 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     replace: `new Set(['payload', 'result'])`,
     story: 'Who may not see payloads finds out what is in them, word by word.',
     killedBy: narrow('may not ask for what is in payloads that it does not see'),
-  },
-  {
-    name: 'access-bytes-on-their-way-are-forgotten',
-    incidents: [],
-    rule: 'R22',
-    file: 'src/server/quotas/storage-usage.ts',
-    find: 'this.#during = this.#coming',
-    replace: 'this.#during = NOTHING',
-    story: 'What is on its way into the store when its bytes are weighed counts for nothing.',
-    killedBy: bytes('keeps what was on its way into the store when a walk began'),
-  },
-  {
-    name: 'access-weighing-follows-new-jobs',
-    incidents: [],
-    rule: 'R17',
-    file: 'src/server/quotas/storage-usage.ts',
-    find: 'while (cursor !== null && left > 0)',
-    replace: 'while (cursor !== null)',
-    story: 'While jobs come in faster than they are weighed, nobody knows how many bytes a space has.',
-    killedBy: bytes('ends a walk although jobs come in faster'),
-  },
-  {
-    name: 'access-full-space-stays-full',
-    incidents: [],
-    rule: 'R17',
-    file: 'src/server/quotas/storage-usage.ts',
-    find: 'jobs < this.#found.jobs + this.#since.jobs',
-    replace: 'jobs < 0',
-    story: 'A space that has made room is let in again much later than its room is there.',
-    killedBy: bytes('lets a space in again when jobs have left'),
   },
 ]

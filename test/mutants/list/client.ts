@@ -65,11 +65,11 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     name: 'enqueue-reads-payload-late',
     incidents: [],
     rule: 'R1',
-    file: 'src/client/skep.ts',
-    find: 'const prepared = this.#prepare(queue, payload, options)',
+    file: 'src/client/enqueue/producer.ts',
+    find: 'const prepared = this.#env.prepare(queue, payload, options)',
     replace:
-      'if (!this.#opening.isReady || this.#closed) await this.#readyToWrite()\n' +
-      '    const prepared = this.#prepare(queue, payload, options)',
+      'if (!this.#env.isReady()) await this.#env.readyToWrite()\n' +
+      '    const prepared = this.#env.prepare(queue, payload, options)',
     story:
       'The first enqueues of a process read their payloads when the store is open, and the caller has changed them.',
     killedBy: {
@@ -160,7 +160,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R15',
     file: 'src/client/skep.ts',
-    find: 'this.#store.giveUp()',
+    find: '    store.giveUp()',
     replace: '',
     story: 'A closed client still waits for answers of its store.',
     killedBy: { simulation: 'memory', trials: 400 },

@@ -139,7 +139,8 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     file: 'src/server/access/identify.ts',
     find: 'assertGrant(grant)',
     replace: '',
-    story: 'auth answers { queue: [...] } instead of { queues: [...] }, and its user sees every queue.',
+    story:
+      'A function `auth` answers { queue: [...] } instead of { queues: [...] }, and its user sees every queue.',
     killedBy: {
       vitest: 'test/server/access/identify.test.ts',
       test: 'refuses a grant that says something unknown',

@@ -144,14 +144,14 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     killedBy: test('undoes what was done, the last first, and can be retried', 'giving-up'),
   },
   {
-    name: 'flows-redriven-is-cancelled',
+    name: 'flows-retried-is-cancelled',
     incidents: [],
     rule: 'R20',
     file: 'src/flows/control-jobs.ts',
     find: 'const leaves = cancels && ended.length < size',
     replace: 'const leaves = ended.length < size',
-    story: 'A run cancels the job that somebody has just redriven to mend it.',
-    killedBy: test('does not cancel a job that somebody redrove', 'mending'),
+    story: 'A run cancels the job that somebody has just retried to mend it.',
+    killedBy: test('does not cancel a job that somebody retried', 'mending'),
   },
   {
     name: 'flows-results-as-they-come',
@@ -182,7 +182,7 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     file: 'src/client/flows/flow.ts',
     find: 'outcomes.find((outcome) => outcome.n === n) ?? LEFT',
     replace: 'outcomes[n] ?? LEFT',
-    story: 'A member that is redriven when all have settled takes the place of the next.',
+    story: 'A member that is retried when all have settled takes the place of the next.',
     killedBy: test('keeps the places of what has settled', 'mending'),
   },
   {
@@ -293,10 +293,10 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     file: 'src/core/jobs/transitions.ts',
     find: "headers: job.state === 'done' ? unchained(job.headers) : job.headers,",
     replace: '',
-    story: 'Whoever redrives a job of a chain that was done runs the rest of the chain again.',
+    story: 'Whoever retries a job of a chain that was done runs the rest of the chain again.',
     killedBy: {
       vitest: 'test/conformance/memory.test.ts',
-      test: 'is carried on once: a job of a chain that was done and is redriven carries nothing',
+      test: 'is carried on once: a job of a chain that was done and is retried carries nothing',
     },
     also: simulated(60),
   },
@@ -367,8 +367,8 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/memory/jobs.ts',
     find: 'if (job.member && !this.flows.mayRejoin(job.member.group))',
     replace: 'if (false)',
-    story: 'A job of a run that was undone is redriven and runs.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts', test: 'does not let a job be redriven whose run' },
+    story: 'A job of a run that was undone is retried and runs.',
+    killedBy: { vitest: 'test/conformance/memory.test.ts', test: 'does not let a job be retried whose run' },
     also: simulated(150),
   },
   {
@@ -379,7 +379,7 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     find: 'if (job.member && !mayRejoinGroup(turn, job.member.group))',
     replace: 'if (false)',
     story: 'The same on SQLite.',
-    killedBy: { vitest: 'test/conformance/sqlite.test.ts', test: 'does not let a job be redriven whose run' },
+    killedBy: { vitest: 'test/conformance/sqlite.test.ts', test: 'does not let a job be retried whose run' },
   },
   {
     name: 'redis-undone-runs-ship',
@@ -389,7 +389,7 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     find: "if job.g and not use('groups').mayRejoin(job.g[1]) then",
     replace: 'if false then',
     story: 'The same on Redis.',
-    killedBy: { vitest: 'test/conformance/redis.test.ts', test: 'does not let a job be redriven whose run' },
+    killedBy: { vitest: 'test/conformance/redis.test.ts', test: 'does not let a job be retried whose run' },
   },
   {
     name: 'postgres-undone-runs-ship',
@@ -401,7 +401,7 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     story: 'The same on Postgres.',
     killedBy: {
       vitest: 'test/conformance/postgres.test.ts',
-      test: 'does not let a job be redriven whose run',
+      test: 'does not let a job be retried whose run',
     },
   },
   {
@@ -411,7 +411,7 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     file: 'src/core/flows/runs.ts',
     find: "return !fired.includes('failure') || (done?.length ?? 0) === 0",
     replace: 'return true',
-    story: 'A job is redriven between the failure of its step and the begin of the undo, and runs beside it.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts', test: 'does not let a job be redriven whose run' },
+    story: 'A job is retried between the failure of its step and the begin of the undo, and runs beside it.',
+    killedBy: { vitest: 'test/conformance/memory.test.ts', test: 'does not let a job be retried whose run' },
   },
 ]

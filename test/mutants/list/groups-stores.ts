@@ -161,7 +161,7 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/postgres/sql/flows/groups.ts',
     find: 'where o.is_there is null and y.is_there is null',
     replace: 'where y.is_there is null',
-    story: 'Members that were done together are redriven, are done together again, and count twice.',
+    story: 'Members that were done together are retried, are done together again, and count twice.',
     killedBy: postgres(
       'counts each member once of many that are done in one call, whatever happens to it later',
     ),
@@ -179,14 +179,14 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     ),
   },
   {
-    name: 'postgres-redrive-keeps-the-outcome',
+    name: 'postgres-retry-keeps-the-outcome',
     incidents: [],
     rule: 'R6',
     file: 'src/stores/postgres/sql/jobs/change.ts',
     find: 'ended := ended || row(a.group_id, a.nth, a.id, null, null, null)::outcomes;',
     replace: 'null;',
-    story: 'A member that is redriven stays counted as failed.',
-    killedBy: postgres('counts a member once, through redrives'),
+    story: 'A member that is retried stays counted as failed.',
+    killedBy: postgres('counts a member once, through retries'),
   },
   {
     name: 'postgres-done-is-taken-back',
@@ -195,8 +195,8 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/postgres/sql/flows/groups.ts',
     find: 'or (w.state is not null and g.has_succeeded is null)',
     replace: 'or g.has_succeeded is null',
-    story: 'Somebody redrives a member that was done, and what follows finds no result of it.',
-    killedBy: postgres('keeps what a member gave when that is redriven, until it ends again'),
+    story: 'Somebody retries a member that was done, and what follows finds no result of it.',
+    killedBy: postgres('keeps what a member gave when that is retried, until it ends again'),
   },
   {
     name: 'postgres-success-is-undone',
@@ -206,8 +206,8 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     find: 'or (w.state is not null and g.has_succeeded is null)',
     replace: 'or w.state is not null',
     story:
-      'A group has succeeded, a member of it is redriven and dies, and what follows goes on without its result.',
-    killedBy: postgres('that has succeeded keeps what its members gave, whatever their redrives come to'),
+      'A group has succeeded, a member of it is retried and dies, and what follows goes on without its result.',
+    killedBy: postgres('that has succeeded keeps what its members gave, whatever their retries come to'),
   },
   {
     name: 'postgres-cancelled-member-not-counted',

@@ -66,11 +66,11 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     file: 'src/core/flows/groups.ts',
     find: "return state !== 'done'\n}",
     replace: 'return state !== null\n}',
-    story: 'Somebody redrives a member that was done, and what follows finds no result of it.',
-    killedBy: conformance('memory', 'keeps what a member gave when that is redriven, until it ends again'),
+    story: 'Somebody retries a member that was done, and what follows finds no result of it.',
+    killedBy: conformance('memory', 'keeps what a member gave when that is retried, until it ends again'),
     also: {
       vitest: 'test/flows/mending.test.ts',
-      test: 'has the result of a job that somebody redrove after it was done',
+      test: 'has the result of a job that somebody retried after it was done',
     },
   },
   {
@@ -81,14 +81,14 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     find: "return was === 'done' && is !== 'done' && need > 0 && fired.includes('success')",
     replace: "return was === 'done' && is !== 'done' && need < 0 && fired.includes('success')",
     story:
-      'A group has succeeded, a member of it is redriven and dies, and what follows goes on without its result.',
+      'A group has succeeded, a member of it is retried and dies, and what follows goes on without its result.',
     killedBy: conformance(
       'memory',
-      'that has succeeded keeps what its members gave, whatever their redrives come to',
+      'that has succeeded keeps what its members gave, whatever their retries come to',
     ),
     also: {
       vitest: 'test/flows/mending.test.ts',
-      test: 'has the result of a job that died when somebody redrove it after it was done',
+      test: 'has the result of a job that died when somebody retried it after it was done',
     },
   },
   {
@@ -153,14 +153,14 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     killedBy: conformance('memory', 'counts such a member once, however often it is sent'),
   },
   {
-    name: 'memory-redrive-keeps-the-outcome',
+    name: 'memory-retry-keeps-the-outcome',
     incidents: [],
     rule: 'R6',
     file: 'src/stores/memory/flows.ts',
     find: 'if (before !== null && isFinal(before.state)) this.#reopen(member, now)',
     replace: '',
-    story: 'A member that is redriven stays counted as failed.',
-    killedBy: conformance('memory', 'counts a member once, through redrives'),
+    story: 'A member that is retried stays counted as failed.',
+    killedBy: conformance('memory', 'counts a member once, through retries'),
     also: oracle,
   },
   {

@@ -126,8 +126,8 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R17',
     file: 'src/client/queues/recall.ts',
-    find: 'await ask(() => store.putRecords({ scope: space, kind: ORDER_KIND, records }))',
-    replace: 'await store.putRecords({ scope: space, kind: ORDER_KIND, records })',
+    find: 'await ask(() => store.putRecords({ scope: space, kind: COMMAND_KIND, records }))',
+    replace: 'await store.putRecords({ scope: space, kind: COMMAND_KIND, records })',
     story:
       'A pause that waits fails because the store refused one write for a moment, and no worker is asked.',
     killedBy: {

@@ -84,7 +84,7 @@ export const ID_MUTANTS: readonly Mutant[] = [
     name: 'known-id-is-no-duplicate',
     incidents: [],
     rule: 'R11',
-    file: 'src/client/skep.ts',
+    file: 'src/client/enqueue/producer.ts',
     find: ' || (isChosen && result.known === true)',
     replace: '',
     story: 'An enqueue whose id was there already is reported as a new job.',

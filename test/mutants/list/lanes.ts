@@ -188,7 +188,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     replace: 'const left = vacated(this.#laneOf(key), job)',
     story: 'A job that is to be tried again does not wake its lane, which was found empty while it ran.',
     killedBy: simulated(200),
-    also: conformance('finds jobs of a lane that come back: retried, promoted, redriven'),
+    also: conformance('finds jobs of a lane that come back: retried, promoted, retried'),
   },
   {
     name: 'memory-delayed-head-is-passed',

@@ -103,8 +103,8 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     incidents: [36],
     rule: 'R3',
     file: 'src/worker/worker.ts',
-    find: "if (this.#status !== 'running' || this.#quiet || !this.#canRenew()) {",
-    replace: "if (this.#status !== 'running' || this.#quiet) {",
+    find: "if (this.#status !== 'running' || this.#paused || !this.#canRenew()) {",
+    replace: "if (this.#status !== 'running' || this.#paused) {",
     story: 'A worker that cannot renew goes on to claim.',
     killedBy: {
       vitest: 'test/worker/leases.test.ts',

@@ -167,13 +167,13 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'hint-forgotten-after-redrive',
+    name: 'hint-forgotten-after-retry-by-hand',
     incidents: [29],
     rule: 'R7',
     file: 'src/client/jobs/change.ts',
     find: 'const hints = await waitingHints(env, results, waiting)',
     replace: 'const hints: Hint[] = []',
-    story: 'A redrive or a promote publishes no hint, so the jobs wait for the next poll.',
+    story: 'A retry or a promote publishes no hint, so the jobs wait for the next poll.',
     killedBy: { vitest: 'test/client/manage.test.ts', test: 'tells workers of what became ready' },
   },
   {

@@ -3,18 +3,17 @@ import type { Mutant } from '../mutant.ts'
 /** The Postgres store and its notifier. */
 export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {
-    name: 'postgres-redriven-loses-its-arrival',
+    name: 'postgres-retried-loses-its-arrival',
     incidents: [],
     rule: 'R20',
     file: 'src/stores/postgres/sql/jobs/tables.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     find: 'coalesce(${job}.arrival, case',
     replace: 'coalesce(null, case',
-    story:
-      'A job that was redriven by itself comes behind those of its moment when all are redriven together.',
+    story: 'A job that was retried by itself comes behind those of its moment when all are retried together.',
     killedBy: {
       vitest: 'test/conformance/postgres.test.ts',
-      test: 'redrives strict jobs of one moment as they arrived',
+      test: 'retries strict jobs of one moment as they arrived',
     },
   },
   {
@@ -204,16 +203,16 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'postgres-redrive-steals-key',
+    name: 'postgres-retry-steals-key',
     incidents: [11, 21],
     rule: 'R1',
     file: 'src/stores/postgres/sql/jobs/change.ts',
     find: 'where u.space = a.space and u.queue = a.queue and u.key = a.unique_key and u.until <= t;',
     replace: 'where u.space = a.space and u.queue = a.queue and u.key = a.unique_key;',
-    story: 'A redrive takes the unique key away from the job that holds it.',
+    story: 'A retry takes the unique key away from the job that holds it.',
     killedBy: {
       vitest: 'test/conformance/postgres.test.ts',
-      test: 'takes the unique key again with a redrive, unless another job holds it',
+      test: 'takes the unique key again with a retry, unless another job holds it',
     },
   },
   {

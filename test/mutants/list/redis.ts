@@ -17,17 +17,16 @@ const inSuite = (test: string): Mutant['killedBy'] => ({ vitest: SUITE, test })
 /** The script of the Redis store, and what sends it. */
 export const REDIS_MUTANTS: readonly Mutant[] = [
   {
-    name: 'redis-redriven-loses-its-arrival',
+    name: 'redis-retried-loses-its-arrival',
     incidents: [],
     rule: 'R20',
     file: 'src/stores/redis/lua/jobs/change.ts',
     find: 'x.e = x.e or x.a',
     replace: 'x.e = nil',
-    story:
-      'A job that was redriven by itself comes behind those of its moment when all are redriven together.',
+    story: 'A job that was retried by itself comes behind those of its moment when all are retried together.',
     killedBy: {
       vitest: 'test/conformance/redis.test.ts',
-      test: 'redrives strict jobs of one moment as they arrived',
+      test: 'retries strict jobs of one moment as they arrived',
     },
   },
   {
@@ -190,7 +189,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     `${LUA}/groups.ts`,
     ['countMember(one[1], was, state, now)', 'countMember(one[1], nil, state, now)'],
     'A member that ends a second time counts twice, and the group fires too early.',
-    inSuite('keeps what a member gave when that is redriven, until it ends again'),
+    inSuite('keeps what a member gave when that is retried, until it ends again'),
   ),
   mutant(
     'pruned-early',

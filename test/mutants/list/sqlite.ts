@@ -3,17 +3,16 @@ import type { Mutant } from '../mutant.ts'
 /** The SQLite store. */
 export const SQLITE_MUTANTS: readonly Mutant[] = [
   {
-    name: 'sqlite-redriven-loses-its-arrival',
+    name: 'sqlite-retried-loses-its-arrival',
     incidents: [],
     rule: 'R20',
     file: 'src/stores/sqlite/jobs/job-row.ts',
     find: '{ ...read.job, arrival } }',
     replace: '{ ...read.job, arrival: read.n } }',
-    story:
-      'A job that was redriven by itself comes behind those of its moment when all are redriven together.',
+    story: 'A job that was retried by itself comes behind those of its moment when all are retried together.',
     killedBy: {
       vitest: 'test/conformance/sqlite.test.ts',
-      test: 'redrives strict jobs of one moment as they arrived',
+      test: 'retries strict jobs of one moment as they arrived',
     },
   },
   {

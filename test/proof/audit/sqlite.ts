@@ -135,7 +135,7 @@ export function readSqliteAudit(db: Pick<Handle, 'prepare'>): AuditEntry[] {
     const pieces = byId.get(id) ?? blank()
     byId.set(id, pieces)
 
-    // It had left every table, and what comes now decides: an archived or redriven job only moved.
+    // It had left every table, and what comes now decides: an archived or retried job only moved.
     if (pieces.gone && !isMove(pieces, tab, values)) emit(id, pieces, pieces.gone, null)
     pieces.gone = null
     put(pieces, tab, sign, values)

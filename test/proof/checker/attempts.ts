@@ -7,8 +7,8 @@ import {
   type Invariant,
   type JobView,
   type LeaseView,
-  redrives,
   releasesLease,
+  retries,
   type View,
   waits,
   wasRescued,
@@ -36,7 +36,7 @@ function wrongCount(view: View, job: JobView, entry: AuditEntry): string | null 
   const { before, after } = entry
   const is = after?.counters
   if (is === undefined) return null
-  if (before === null || redrives(entry)) {
+  if (before === null || retries(entry)) {
     return same(is, NONE) ? null : `It began with counters ${text(is)}.`
   }
   const was = before.counters

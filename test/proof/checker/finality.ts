@@ -1,8 +1,8 @@
 import type { AuditEntry, Violation } from '../history.ts'
 import { generationOf } from './fencing.ts'
-import { commanded, ends, type Invariant, type JobView, redrives, type View } from './view.ts'
+import { commanded, ends, type Invariant, type JobView, retries, type View } from './view.ts'
 
-/** I-6 and I-7: what has ended stays ended until somebody redrives it, and then it is a new generation. */
+/** I-6 and I-7: what has ended stays ended until somebody retries it, and then it is a new generation. */
 export const endIsFinal: Invariant = function* (view) {
   for (const job of view.jobs.values()) {
     for (const entry of job.audit) yield* left(view, job, entry)
@@ -15,8 +15,8 @@ function* left(view: View, job: JobView, entry: AuditEntry): ReturnType<Invarian
   const { before, after } = entry
   if (before === null || after === null || !ends(before.state)) return
   if (after.state === before.state && after.generation === before.generation) return
-  if (redrives(entry) && commanded(view, job, 'redrive', entry)) return
-  const why = redrives(entry) ? 'nobody redrove it' : 'its generation is the same'
+  if (retries(entry) && commanded(view, job, 'retry', entry)) return
+  const why = retries(entry) ? 'nobody retried it' : 'its generation is the same'
   const message = `It went from ${before.state} to ${after.state}, although ${why}.`
   yield before.state === 'done' && !ends(after.state)
     ? redelivered(job.id, message)

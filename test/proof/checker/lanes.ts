@@ -1,17 +1,9 @@
 import type { AuditEntry, AuditRow, Violation } from '../history.ts'
-import {
-  claimsLease,
-  ends,
-  type Invariant,
-  type JobView,
-  redrives,
-  releasesLease,
-  type View,
-} from './view.ts'
+import { claimsLease, ends, type Invariant, type JobView, releasesLease, retries, type View } from './view.ts'
 
 /**
- * I-10: the jobs of a strict lane run one at a time, each after the end of all that were enqueued before it. A redriven job comes
- * again, and those of one redrive come in the order of their enqueues, whatever the order in which the store wrote them.
+ * I-10: the jobs of a strict lane run one at a time, each after the end of all that were enqueued before it. A retried job comes
+ * again, and those of one retry come in the order of their enqueues, whatever the order in which the store wrote them.
  */
 export const lanesInOrder: Invariant = function* (view) {
   const isBefore = view.facts.overlapping ? surelyBefore(view) : () => true
@@ -24,14 +16,14 @@ export const lanesInOrder: Invariant = function* (view) {
   }
 }
 
-/** One arrival of a job: a redriven one arrives again. */
+/** One arrival of a job: a retried one arrives again. */
 interface Arrival {
   readonly id: string
   readonly generation: number
   /** The store's time at its enqueue. */
   readonly bornAt: number
-  /** The redrive that made it come again, if that is sure. */
-  readonly redrive: string | null
+  /** The retry that made it come again, if that is sure. */
+  readonly retry: string | null
 }
 
 /** Whether the first came before the second, of two of which the audit saw the first earlier. */
@@ -54,7 +46,7 @@ class Lane {
   follow(entry: AuditEntry): string | null {
     const { id, before, after } = entry
     let why: string | null = null
-    if (after !== null && (before === null || redrives(entry))) {
+    if (after !== null && (before === null || retries(entry))) {
       this.#line.set(keyOf(id, after), this.#arrival(entry, after))
     }
     if (releasesLease(entry)) this.#running.delete(id)
@@ -82,9 +74,9 @@ class Lane {
     for (const [other, arrival] of this.#line) {
       if (other === key) {
         // What is behind it in the line cannot be before it, unless they came together.
-        if (own.redrive === null) return null
+        if (own.retry === null) return null
         isBehind = true
-      } else if (own.redrive !== null && arrival.redrive === own.redrive) {
+      } else if (own.retry !== null && arrival.retry === own.retry) {
         if (arrival.bornAt + this.#slackMs < own.bornAt) return tooEarly(other)
       } else if (!isBehind && this.#isBefore(arrival, own)) return tooEarly(other)
     }
@@ -94,7 +86,7 @@ class Lane {
   #arrival(entry: AuditEntry, { generation }: AuditRow): Arrival {
     const { id, at } = entry
     const job = this.#view.jobs.get(id)
-    return { id, generation, bornAt: job?.audit[0]?.at ?? at, redrive: redriveOf(this.#view, job, entry) }
+    return { id, generation, bornAt: job?.audit[0]?.at ?? at, retry: retryOf(this.#view, job, entry) }
   }
 
   get #slackMs(): number {
@@ -102,11 +94,11 @@ class Lane {
   }
 }
 
-/** The call that redrove a job, if only one can have done it. A call that was not answered may have done it at any time. */
-function redriveOf({ order }: View, job: JobView | undefined, entry: AuditEntry): string | null {
+/** The call that retried a job, if only one can have done it. A call that was not answered may have done it at any time. */
+function retryOf({ order }: View, job: JobView | undefined, entry: AuditEntry): string | null {
   const calls = (job?.commands ?? []).filter(
     ({ invoke, answer }) =>
-      invoke.action === 'redrive' &&
+      invoke.action === 'retry' &&
       answer?.result !== 'refused' &&
       answer?.type !== 'fail' &&
       !order.isAfter(invoke, entry) &&
@@ -118,7 +110,7 @@ function redriveOf({ order }: View, job: JobView | undefined, entry: AuditEntry)
   return only.invoke.call === undefined ? null : `${only.invoke.proc} ${only.invoke.call}`
 }
 
-/** By what the callers were told. When a redriven job came again nobody can tell so exactly. */
+/** By what the callers were told. When a retried job came again nobody can tell so exactly. */
 function surelyBefore({ jobs, order }: View): IsBefore {
   return (first, second) => {
     if (first.generation + second.generation > 0) return false

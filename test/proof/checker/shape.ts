@@ -5,7 +5,7 @@ import {
   ends,
   type Invariant,
   type JobView,
-  redrives,
+  retries,
   type View,
   waits,
 } from './view.ts'
@@ -46,10 +46,10 @@ function badMove(view: View, job: JobView, entry: AuditEntry): string | null {
       : `It began as ${after.state} in generation ${after.generation}.`
   }
   const raised = after.generation - before.generation
-  if (raised !== 0 && !(raised === 1 && redrives(entry))) {
+  if (raised !== 0 && !(raised === 1 && retries(entry))) {
     return `It went from generation ${before.generation} to ${after.generation} while ${before.state}.`
   }
-  if (raised === 1 && !waits(after.state)) return `It was redriven and is ${after.state}.`
+  if (raised === 1 && !waits(after.state)) return `It was retried and is ${after.state}.`
   return waits(before.state) && !claimsLease(entry) ? badWait(view, job, entry, after) : null
 }
 

@@ -290,15 +290,15 @@ export class Story {
     return this.command('cancel', id, () => this.finish(id, 'cancelled'))
   }
 
-  redrive(id: string): this {
-    return this.command('redrive', id, () => this.begin(id))
+  retry(id: string): this {
+    return this.command('retry', id, () => this.begin(id))
   }
 
   finish(id: string, state: 'cancelled' | 'dead'): this {
     return this.change(id, { state, finishedAt: this.now, expiresAt: this.now + KEEP_MS })
   }
 
-  /** What a redrive does in the store. */
+  /** What a retry does in the store. */
   begin(id: string): this {
     return this.change(id, {
       ...AGAIN,

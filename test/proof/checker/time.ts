@@ -70,7 +70,7 @@ function broughtForward(view: View, job: JobView, entry: AuditEntry): string | n
 
 function startedEarly(view: View, job: JobView, sharers: ReadonlyMap<string, number>): string | null {
   const asked = job.enqueues[0]?.invoke
-  // A redriven, promoted or replaced job has another time than the one it was enqueued with.
+  // A retried, promoted or replaced job has another time than the one it was enqueued with.
   if (asked === undefined || job.commands.some(({ invoke }) => invoke.action === 'promote')) return null
   if (asked.unique && (sharers.get(keyOf(asked)) ?? 0) > 1) return null
   for (const start of job.starts) {

@@ -1,5 +1,5 @@
 import type { AuditEntry, AuditRow } from '../history.ts'
-import { claimsLease, ends, type Invariant, type JobView, redrives, type View } from './view.ts'
+import { claimsLease, ends, type Invariant, type JobView, retries, type View } from './view.ts'
 
 /** I-3: a unique key is held by one job at a time, and a duplicate is a duplicate of a job with that very key. */
 export const uniqueKeys: Invariant = function* (view) {
@@ -40,7 +40,7 @@ function* holders(view: View): ReturnType<Invariant> {
 
 function takes(entry: AuditEntry): boolean {
   const scope = (entry.after ?? entry.before)?.unique?.scope
-  return entry.before === null || (redrives(entry) && scope !== 'window')
+  return entry.before === null || (retries(entry) && scope !== 'window')
 }
 
 function lets(entry: AuditEntry, row: AuditRow): boolean {

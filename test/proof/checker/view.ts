@@ -311,7 +311,7 @@ export function releasesLease({ before, after }: AuditEntry): boolean {
 }
 
 /** A finished job began again, as its next generation. */
-export function redrives({ before, after }: AuditEntry): boolean {
+export function retries({ before, after }: AuditEntry): boolean {
   return ends(before?.state) && after !== null && after.generation > (before as AuditRow).generation
 }
 

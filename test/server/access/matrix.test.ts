@@ -207,7 +207,7 @@ describe('when all of them have been tried', () => {
     const { of, things, marker } = which()
     const { core } = server
 
-    expect(await of.get(things.job)).toMatchObject({
+    expect(await of.jobs.get(things.job)).toMatchObject({
       state: 'delayed',
       payload: { marker: `payload-${marker}` },
     })
@@ -217,12 +217,12 @@ describe('when all of them have been tried', () => {
     expect(await of.bulk.get(things.bulk)).toMatchObject({ name: `payload-${marker}` })
     expect((await of.bulk.get(things.bulk))?.status).not.toBe('stopped')
     expect(await of.errors.get(things.errorGroup)).toMatchObject({ muted: null })
-    expect((await of.workers()).find(({ id }) => id === things.worker)).toMatchObject({ order: null })
+    expect((await of.workers.list()).find(({ id }) => id === things.worker)).toMatchObject({ order: null })
     expect((await core.hub.list(of.space)).map(({ id }) => id)).toContain(things.receiver)
     expect((await accessTokens(of).list()).map(({ id }) => id)).toContain(things.token)
-    expect((await of.holds()).filter((hold) => hold.queue?.includes(marker))).toEqual([])
+    expect((await of.queues.holds()).filter((hold) => hold.queue?.includes(marker))).toEqual([])
     expect((await of.limits.list(things.queue)).filter(({ changed }) => changed)).toEqual([])
-    expect((await of.list({ queue: things.queue })).jobs).toHaveLength(1)
+    expect((await of.jobs.list({ queue: things.queue })).jobs).toHaveLength(1)
   })
 
   // With a right to it every change works by that very id: what was answered with "there is none" was there.

@@ -42,9 +42,9 @@ beforeAll(async () => {
     await skep.limits.set(line.name, { lanes: { concurrency: 1 } })
     await skep.enqueue(line, 1, { lane: 'a' })
   }
-  await skep.pause('mail.*', { reason: 'mine' })
-  await skep.pause(`report-${SECRET}*`, { reason: SECRET })
-  await skep.pause(`report-${SECRET}.lanes`, { reason: SECRET })
+  await skep.queues.pause('mail.*', { reason: 'mine' })
+  await skep.queues.pause(`report-${SECRET}*`, { reason: SECRET })
+  await skep.queues.pause(`report-${SECRET}.lanes`, { reason: SECRET })
 }, 60_000)
 
 afterAll(async () => {
@@ -87,7 +87,7 @@ const isMine = (name: string): boolean => name === 'mail' || name.startsWith('ma
 
 describe('a caller of some queues', () => {
   it('finds its jobs and counts them, however it asks', async () => {
-    const all = (await skep.list({ limit: 200 })).jobs
+    const all = (await skep.jobs.list({ limit: 200 })).jobs
     const mine = all.filter(({ queue: name }) => isMine(name))
     expect(mine.length).toBeGreaterThan(3)
     expect(mine.length).toBeLessThan(all.length)
@@ -121,7 +121,7 @@ describe('a caller of some queues', () => {
 
   it('sees its queues with what they have, and their lanes', async () => {
     const { queues } = await ask('queues.list', {})
-    const real = (await skep.counts()).filter(({ queue: name }) => isMine(name))
+    const real = (await skep.queues.list()).filter(({ queue: name }) => isMine(name))
     expect(queues.map((one) => one.queue).sort()).toEqual(real.map((one) => one.queue).sort())
     expect((await ask('queues.lanes', { queue: 'mail.lanes' })).lanes.length).toBeGreaterThan(0)
 
@@ -159,8 +159,8 @@ describe('a caller of some queues', () => {
   it('acts on its own jobs alone, however wide its query is', async () => {
     const { id } = await ask('bulk.start', { action: 'cancel', query: 'state:delayed' })
     await expect.poll(async () => (await skep.bulk.get(id))?.status, { timeout: 20_000 }).toBe('done')
-    expect((await skep.get(own.job))?.state).toBe('cancelled')
-    expect((await skep.get(hidden.job))?.state).toBe('delayed')
+    expect((await skep.jobs.get(own.job))?.state).toBe('cancelled')
+    expect((await skep.jobs.get(hidden.job))?.state).toBe('delayed')
   })
 
   it('moves nothing into a queue that is not its own', async () => {

@@ -16,7 +16,7 @@ import { postgresStore } from 'skep/postgres'
 import { redisStore } from 'skep/redis'
 import { sqliteStore } from 'skep/sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { Coming, Weighable } from '../../../src/operations/services.ts'
+import type { Coming, QueueLister } from '../../../src/operations/services.ts'
 import type { Quota } from '../../../src/server/quotas/quotas.ts'
 import { ReceiverHub } from '../../../src/server/receivers/receiver-registry.ts'
 import { caller, FakeReceiver, scene } from '../../receivers/support/scene.ts'
@@ -25,16 +25,18 @@ import { type Running, startServer } from '../support.ts'
 import { desk } from './desk.ts'
 
 /** A space with so many jobs, that counts how often it is asked. */
-function having(jobs: number, name = 'mail'): Weighable & { asked: number } {
+function having(jobs: number, name = 'mail'): QueueLister & { asked: number } {
   const none = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>
-  return {
+  const space: QueueLister & { asked: number } = {
     asked: 0,
-    async counts() {
-      this.asked += 1
-      return [{ ...none, queue: name, ready: jobs, oldestMs: null, unhandled: 0, hold: null, holds: [] }]
+    queues: {
+      async list() {
+        space.asked += 1
+        return [{ ...none, queue: name, ready: jobs, oldestMs: null, unhandled: 0, hold: null, holds: [] }]
+      },
     },
-    weigh: () => Promise.reject(new Error('nobody asked for bytes')),
   }
+  return space
 }
 const EMPTY = having(0)
 
@@ -44,10 +46,10 @@ function jobs(count: number, name = 'mail', payload: unknown = 1): Coming[] {
 
 describe('a quota', () => {
   it.each([
-    ['no number', { storedBytes: Number.NaN }],
+    ['no number', { storedJobs: Number.NaN }],
     ['a text', { storedJobs: '100' as unknown as number }],
     ['less than nothing', { receivers: -1 }],
-    ['unknown', { storedbytes: 100 } as Quota],
+    ['unknown', { storedjobs: 100 } as Quota],
   ])('that is %s is refused, and does not let everything in', async (_what, quota) => {
     expect(() => desk({ quotas: { acme: quota } })).toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID' }),
@@ -103,7 +105,7 @@ describe('what a space may enqueue', () => {
 
   it('has no larger payloads than it may, in bytes', async () => {
     const { access } = desk({ quotas: { '*': { payloadBytes: 10 } } })
-    const send = (payload: unknown): Promise<() => void> =>
+    const send = (payload: unknown): Promise<void> =>
       access.quotas.assertEnqueue('acme', [{ queue: 'mail', payload }], EMPTY)
 
     await send('12345678')
@@ -202,9 +204,9 @@ describe.each(Object.keys(stores))('on %s', (name) => {
     await expect(enqueue('mail', 3)).rejects.toMatchObject(refusal)
     await enqueue('mail')
     await expect(enqueue('third')).rejects.toMatchObject(refusal)
-    const { id } = (await mine.list({ queue: 'made.elsewhere' })).jobs[0] as { id: string }
-    await call('jobs.again', { id })
-    await expect(call('jobs.again', { id })).rejects.toMatchObject(refusal)
+    const { id } = (await mine.jobs.list({ queue: 'made.elsewhere' })).jobs[0] as { id: string }
+    await call('jobs.copy', { id })
+    await expect(call('jobs.copy', { id })).rejects.toMatchObject(refusal)
 
     const plan = { queue: 'mail', every: '1h' }
     await call('schedules.put', { id: 'one', ...plan })
@@ -214,63 +216,6 @@ describe.each(Object.keys(stores))('on %s', (name) => {
     await expect(call('schedules.run', { id: 'one' })).rejects.toMatchObject(refusal)
     await call('schedules.remove', { id: 'one' })
     await call('schedules.put', { id: 'two', ...plan })
-  }, 60_000)
-})
-
-describe.each(Object.keys(stores))('the bytes that a space has stored on %s', (name) => {
-  const KB = 1_024
-  const text = (kilobytes: number): string => 'x'.repeat(kilobytes * KB)
-
-  it('are bounded, whoever stored them, for one job and for many', async () => {
-    const store = await (stores[name] as () => Promise<Store>)()
-    const { url, call } = await startServer({ quotas: { default: { storedBytes: 100 * KB } } }, { store })
-    const mine = createSkep({ store, logger: silentLogger })
-    const other = createSkep({ store, logger: silentLogger, space: 'other' })
-    onTestFinished(async () => void (await Promise.all([mine.close(), other.close()])))
-    const line = queue<string>('made.elsewhere')
-    await mine.enqueueMany(line, [text(30), text(30)])
-    await other.enqueue(line, text(200))
-    const stored = async (): Promise<number> => {
-      const counts = await mine.counts()
-      return counts.reduce((sum, { ready }) => sum + ready, 0)
-    }
-
-    await call('jobs.enqueue', { queue: 'mail', payload: text(20) })
-    const response = await fetch(`${url}/api/v1/jobs`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ queue: 'mail', payload: text(20) }),
-    })
-    expect(response.status).toBe(429)
-    expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-    const refusal = { status: 429, code: 'QUOTA_EXCEEDED' }
-    const batch = { jobs: [1, 2].map(() => ({ queue: 'mail', payload: text(10) })) }
-    await expect(call('jobs.enqueueMany', batch)).rejects.toMatchObject(refusal)
-    expect(await stored()).toBe(3)
-
-    // When somebody has made room it is found within seconds, and nobody has to say so.
-    await mine.purge(line)
-    await vi.waitFor(() => call('jobs.enqueueMany', batch), { timeout: 20_000, interval: 250 })
-    expect(await stored()).toBe(3)
-  }, 60_000)
-
-  it('are those of results, failures and logs too', async () => {
-    const store = await (stores[name] as () => Promise<Store>)()
-    const { call } = await startServer({ quotas: { '*': { storedBytes: 100 * KB } } }, { store })
-    const mine = createSkep({ store, logger: silentLogger })
-    onTestFinished(() => mine.close())
-    const work = queue<number, string>('work')
-    const worker = mine.worker([
-      work.handle(async ({ log }) => {
-        for (let n = 0; n < 10; n++) log.info(text(3))
-        return text(80)
-      }),
-    ])
-    const job = await mine.enqueue(work, 1)
-    await job.result({ timeout: '20s' })
-    await worker.stop()
-
-    await expect(call('jobs.enqueue', { queue: 'mail', payload: 1 })).rejects.toMatchObject({ status: 429 })
   }, 60_000)
 })
 
@@ -289,7 +234,7 @@ describe('what no quota counts', () => {
     }
     await expect(call('jobs.enqueueMany', batch)).rejects.toMatchObject(refusal)
     await expect(call('schedules.put', { id: 'one', every: '1h', ...start })).rejects.toMatchObject(refusal)
-    expect(await skep.counts()).toEqual([])
+    expect(await skep.queues.list()).toEqual([])
   })
 
   it('is bounded as well: the payloads of schedules', async () => {
@@ -341,7 +286,7 @@ describe('what one space does', () => {
     }
 
     expect((await hub.list('noisy'))[0]?.unacked).toBe(100)
-    expect((await skep('noisy').counts())[0]?.ready).toBeGreaterThan(4_000)
+    expect((await skep('noisy').queues.list())[0]?.ready).toBeGreaterThan(4_000)
   }, 60_000)
 })
 

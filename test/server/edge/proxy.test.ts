@@ -91,7 +91,7 @@ it('many strangers at once hold up neither each other nor those who may', async 
 
   expect(new Set(await Promise.all(own))).toEqual(new Set([200]))
   expect(new Set(await Promise.all(strangers))).toEqual(new Set([401]))
-  expect((await skep.count('queue:mail')).count).toBe(40)
+  expect((await skep.jobs.count('queue:mail')).count).toBe(40)
 })
 
 const READER = 'a-token-that-may-only-look-0123456789-abcdef'

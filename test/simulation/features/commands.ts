@@ -4,7 +4,7 @@ import type { Action, Feature } from './index.ts'
 import { enqueue } from './jobs.ts'
 import { ordered } from './lanes.ts'
 
-type Command = 'cancel' | 'redrive' | 'remove' | 'promote' | 'bury'
+type Command = 'cancel' | 'retry' | 'remove' | 'promote' | 'bury'
 
 /** What people do to single jobs, and to all of a queue. */
 function command(name: Command, weight: number): Action {
@@ -17,12 +17,12 @@ function command(name: Command, weight: number): Action {
       const app = random.pick(trial.up)
       // The latest are the likeliest to be in a state in which it is possible.
       const id = random.pick(random.chance(0.7) ? known.slice(-10) : known)
-      app.track(app.skep[name](id))
+      app.track(app.skep.jobs[name](id))
     },
   }
 }
 
-function redriveAll(trial: Trial): void {
+function retryAll(trial: Trial): void {
   const app = trial.random.pick(trial.up)
   const queue = trial.random.pick([
     'kept',
@@ -34,14 +34,14 @@ function redriveAll(trial: Trial): void {
     'ordered',
     'ordered',
   ])
-  app.track(app.skep.redrive({ queue, state: trial.random.pick(['dead', 'failed', 'cancelled']) }))
+  app.track(app.skep.jobs.retry({ queue, state: trial.random.pick(['dead', 'failed', 'cancelled']) }))
 }
 
 /** Queues with strict lanes are the likeliest: there the order in which jobs come back shows. */
 const RETRIED = ['ordered', 'ordered', 'kept', 'strict', 'laned'] as const
 
 /** The same as a bulk action, which a worker takes up. */
-function retryAll(trial: Trial): void {
+function retryInBulk(trial: Trial): void {
   const { random } = trial
   const app = random.pick(trial.up)
   const state = random.pick(['dead', 'dead', 'cancelled', 'failed'] as const)
@@ -58,7 +58,7 @@ async function startBulk(trial: Trial, app: App, queue: string, state: string): 
   }
 }
 
-/** Jobs of a strict lane come, what waits there ends in any order, and all of it comes back in one redrive. */
+/** Jobs of a strict lane come, what waits there ends in any order, and all of it comes back in one retry. */
 function endAndRetryAll(trial: Trial): void {
   const { random } = trial
   const app = random.pick(trial.up)
@@ -73,9 +73,9 @@ function endAndRetryAll(trial: Trial): void {
   const act = async (): Promise<unknown> => {
     for (let n = 0; n < 4; n++) await enqueue(trial, ordered, {}, app)
     const ids = waiting()
-    for (const id of ids) await app.skep.bury(id)
+    for (const id of ids) await app.skep.jobs.bury(id)
     if (how === 'bulk') return startBulk(trial, app, ordered.name, 'dead')
-    return app.skep.redrive(how === 'ids' ? ids : { queue: ordered.name })
+    return app.skep.jobs.retry(how === 'ids' ? ids : { queue: ordered.name })
   }
   app.track(act())
 }
@@ -107,9 +107,9 @@ function prioritize(trial: Trial): void {
   const options = { priorityMode: random.pick(['head-start', 'strict'] as const) }
   if (random.chance(0.3)) {
     const queue = random.pick(['kept', 'spool', 'single', 'child'])
-    app.track(app.skep.prioritize({ queue }, priority, options))
+    app.track(app.skep.jobs.prioritize({ queue }, priority, options))
   } else if (known.length > 0) {
-    app.track(app.skep.prioritize(random.pick(known.slice(-10)), priority, options))
+    app.track(app.skep.jobs.prioritize(random.pick(known.slice(-10)), priority, options))
   }
 }
 
@@ -118,13 +118,13 @@ export const commands: Feature = {
   queues: [],
   actions: [
     command('cancel', 6),
-    command('redrive', 4),
+    command('retry', 4),
     command('remove', 3),
     command('promote', 2),
     command('bury', 2),
     { name: 'prioritize', weight: 3, run: prioritize },
-    { name: 'redrive a whole queue', weight: 1, run: redriveAll },
-    { name: 'retry a whole queue in bulk', weight: 2, run: retryAll },
+    { name: 'retry a whole queue', weight: 1, run: retryAll },
+    { name: 'retry a whole queue in bulk', weight: 2, run: retryInBulk },
     { name: 'end what waits in order and retry it', weight: 3, run: endAndRetryAll },
   ],
   isOwed: (trial) => bulks.has(trial),

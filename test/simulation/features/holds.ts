@@ -43,7 +43,7 @@ function pause(trial: Trial): void {
   const options = everywhere ? { wait: true, timeout: random.pick(['500ms', '20s'] as const) } : {}
   const kind = random.pick(KINDS)
   app.track(
-    app.skep[kind](on, options).then(() => {
+    app.skep.queues[kind](on, options).then(() => {
       app.recorder.write({ f: 'confirm', type: 'ok', kind, ...target, everywhere })
     }),
   )

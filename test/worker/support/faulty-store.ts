@@ -33,7 +33,6 @@ const ALL: Readonly<Record<Operation, true>> = {
   list: true,
   count: true,
   counts: true,
-  weigh: true,
   prune: true,
   hold: true,
   release: true,

@@ -27,7 +27,7 @@ export function DeadActions({
         Remove {many}
       </Button>
       <Button look="main" icon="retry" onClick={() => setAsked({ action: 'retry', chosen })}>
-        Redrive {many}
+        Retry {many}
       </Button>
       {asked && (
         <ActionDialog

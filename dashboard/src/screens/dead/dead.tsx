@@ -12,7 +12,7 @@ import { Pager } from '../../ui/pager.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { AgainDialog } from '../job/again.tsx'
+import { CopyDialog } from '../job/copy-job.tsx'
 import { QueueFilter } from '../shared/queue-filter.tsx'
 import { DeadActions } from './dead-actions.tsx'
 import { DeadGroups } from './dead-groups.tsx'
@@ -99,7 +99,7 @@ export function DeadScreen(): ReactNode {
           )
         }
       </Loaded>
-      {edited && <AgainDialog job={edited} onClose={() => setEdited(null)} />}
+      {edited && <CopyDialog job={edited} onClose={() => setEdited(null)} />}
     </Page>
   )
 }

@@ -5,7 +5,7 @@ import { Button } from '../../ui/button.tsx'
 import { Menu, type MenuItem } from '../../ui/menu.tsx'
 import { ActionDialog } from '../jobs/action-dialog.tsx'
 import { actionsFor } from '../jobs/actions.ts'
-import { AgainDialog } from './again.tsx'
+import { CopyDialog } from './copy-job.tsx'
 
 /** What can be done to this job now. */
 export function JobActions({ job }: { readonly job: JobDetail['job'] }): ReactNode {
@@ -35,7 +35,7 @@ export function JobActions({ job }: { readonly job: JobDetail['job'] }): ReactNo
       )}
       <Menu label="More actions" icon="more" items={items} />
       {acting && <ActionDialog action={acting} chosen={{ ids: [job.id] }} onClose={() => setActing(null)} />}
-      {isAgain && <AgainDialog job={job} onClose={() => setAgain(false)} />}
+      {isAgain && <CopyDialog job={job} onClose={() => setAgain(false)} />}
     </div>
   )
 }

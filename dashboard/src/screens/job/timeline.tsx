@@ -16,7 +16,7 @@ const TONES: Readonly<Record<TimelineEntry['kind'], string>> = {
   snoozed: 'special',
   finished: 'good',
   cancelled: 'plain',
-  redriven: 'special',
+  retried: 'special',
   expires: 'plain',
 }
 

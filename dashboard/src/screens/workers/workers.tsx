@@ -230,11 +230,11 @@ function WorkerTable({
   )
 }
 
-export function Life({ worker: { life, quiet, order } }: { readonly worker: WorkerSummary }): ReactNode {
+export function Life({ worker: { life, paused, command } }: { readonly worker: WorkerSummary }): ReactNode {
   if (life === 'gone') return <Badge tone="bad">gone</Badge>
-  if (order === 'stop') return <Badge tone="warn">told to stop</Badge>
-  if (quiet) return <Badge tone="warn">quiet</Badge>
-  if (order === 'quiet') return <Badge tone="warn">told to be quiet</Badge>
+  if (command === 'stop') return <Badge tone="warn">stopping</Badge>
+  if (paused) return <Badge tone="warn">paused</Badge>
+  if (command === 'pause') return <Badge tone="warn">pausing</Badge>
   if (life === 'unsure') {
     return (
       <Badge tone="warn" title="It was not seen for a while">
@@ -259,17 +259,17 @@ function Lag({ worker }: { readonly worker: WorkerSummary }): ReactNode {
 
 function WorkerMenu({ worker }: { readonly worker: WorkerSummary }): ReactNode {
   const [isStopping, setStopping] = useState(false)
-  const order = useAct('workers.order', {
-    told: (_, { order: what }) =>
+  const send = useAct('workers.command', {
+    told: (_, { command }) =>
       ({
-        quiet: 'It takes no more jobs.',
-        stop: 'It finishes what it runs and ends.',
-        none: 'It takes jobs again.',
-      })[what],
+        pause: 'Worker paused',
+        stop: 'Worker is stopping',
+        resume: 'Worker resumed',
+      })[command],
     onDone: () => setStopping(false),
   })
-  const { id, life, quiet } = worker
-  const isQuiet = quiet || worker.order === 'quiet'
+  const { id, life } = worker
+  const isPaused = worker.paused || worker.command === 'pause'
   if (life === 'gone') return null
   return (
     <>
@@ -279,12 +279,12 @@ function WorkerMenu({ worker }: { readonly worker: WorkerSummary }): ReactNode {
         small
         icon="more"
         items={[
-          isQuiet
-            ? { label: 'Resume', icon: 'play', onSelect: () => order.mutate({ id, order: 'none' }) }
+          isPaused
+            ? { label: 'Resume', icon: 'play', onSelect: () => send.mutate({ id, command: 'resume' }) }
             : {
-                label: 'Quiet: take no more jobs',
+                label: 'Pause',
                 icon: 'pause',
-                onSelect: () => order.mutate({ id, order: 'quiet' }),
+                onSelect: () => send.mutate({ id, command: 'pause' }),
               },
           { label: 'Stop …', icon: 'stop', danger: true, onSelect: () => setStopping(true) },
         ]}
@@ -292,15 +292,15 @@ function WorkerMenu({ worker }: { readonly worker: WorkerSummary }): ReactNode {
       {isStopping && (
         <Confirm
           title={`Stop ${worker.host} ${worker.pid}`}
-          action="Stop it"
+          action="Stop worker"
           danger
-          busy={order.isPending}
+          busy={send.isPending}
           onClose={() => setStopping(false)}
-          onConfirm={() => order.mutate({ id, order: 'stop' })}
+          onConfirm={() => send.mutate({ id, command: 'stop' })}
         >
           <p>
-            It takes no more jobs, finishes the {worker.running} that it runs, and ends. Whoever started the
-            process decides whether it comes back.
+            The worker claims no more jobs, finishes its {worker.running} running jobs and exits. Its process
+            manager decides whether it is started again.
           </p>
         </Confirm>
       )}

@@ -12,16 +12,16 @@ const { state: _, ...FILTERS } = SELECTION_FLAGS
 
 export const deadCommand: Command = {
   name: 'dead',
-  summary: 'Jobs that failed for good: list, redrive, remove, bury',
+  summary: 'Jobs that failed for good: list, retry, remove, bury',
   usage: [
     'dead [list] [filters | --where <query>]',
-    'dead redrive|remove <id…> | filters | --where <query>',
+    'dead retry|remove <id…> | filters | --where <query>',
     'dead bury <id…> | filters | --where <query>',
     'dead notices [--limit <n>] [--cursor <text>]',
   ],
   actions: {
     list: 'Show a page of dead jobs',
-    redrive: 'Start them anew',
+    retry: 'Start them anew',
     remove: 'Delete them',
     bury: 'Put waiting jobs among the dead',
     notices: 'Show a page of dead notices of NATS: delivered too often, their jobs are in the store',
@@ -34,8 +34,8 @@ export const deadCommand: Command = {
   },
   examples: [
     'skep dead list --queue mail.send',
-    'skep dead redrive --queue mail.send --after 2h --yes',
-    "skep dead redrive --where 'error:~timeout since:1h' --per-second 20",
+    'skep dead retry --queue mail.send --after 2h --yes',
+    "skep dead retry --where 'error:~timeout since:1h' --per-second 20",
     'skep dead remove --all --before 30d',
   ],
 
@@ -46,7 +46,7 @@ export const deadCommand: Command = {
       throw usage('Ids and --where do not go together.', 'Give ids or a query.')
     }
     switch (action) {
-      case 'redrive':
+      case 'retry':
         if (where !== undefined) return changeWhere(call, 'retry', amongDead(where))
         return changeJobs(call, action, { ids, state: 'dead' })
       case 'remove':
@@ -74,7 +74,7 @@ function listNotices(call: Call, words: readonly string[]): Promise<number> {
   const cursor = args.text('cursor')
   const options = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) }
   return reaching(call, { create: false }, async ({ skep }) => {
-    const page = await skep.deadNotices(options)
+    const page = await skep.notifier.deadNotices(options)
     if (out.json) out.object(page)
     else if (page.notices.length === 0) out.note('No dead notices.')
     else {

@@ -84,7 +84,7 @@ function warnWithoutWorker({ skep, server }: Reached, id: string, out: Output): 
   let stopped = false
   const look = async (waitedMs: number): Promise<void> => {
     // A token may not be allowed to see that, and the store may be away: the wait itself reports what matters.
-    const { queue, causes = [] } = (await skep.explain(id).catch(() => null)) ?? {}
+    const { queue, causes = [] } = (await skep.jobs.explain(id).catch(() => null)) ?? {}
     if (stopped) return
     const kinds = causes.map(({ cause }) => cause)
     if (!kinds.includes('no-worker') || kinds.includes('not-due')) return next(waitedMs * 2)

@@ -29,7 +29,7 @@ export const jobsCommand: Command = {
     'jobs reschedule <id…> | filters | --where <query> --delay <time> | --run-at <date>',
     'jobs move <id…> | --where <query> --to <queue>',
     'jobs prioritize <id…> | filters | --where <query> --priority <n>',
-    'jobs again <id> [-d <json>] [--queue <name>] [--dry-run]',
+    'jobs copy <id> [-d <json>] [--queue <name>] [--dry-run]',
     'jobs export [--where <query>]',
   ],
   actions: {
@@ -38,16 +38,15 @@ export const jobsCommand: Command = {
     watch: 'Show what happens to a job until it has ended; exit code 1 if not well',
     logs: 'Show the lines that the handlers of a job wrote',
     explain: 'Say why jobs are not running (or runs and groups of jobs)',
-    retry: 'Start finished jobs anew (by filter: the dead ones)',
+    retry: 'Run finished jobs again (by filter: the dead ones)',
     cancel: 'End waiting jobs, and ask running ones to stop',
-    redrive: 'The same as retry',
     promote: 'Make delayed jobs due now',
     reschedule: 'Make waiting jobs due at another moment',
     move: 'Move jobs into another queue, where they get new ids',
     remove: 'Delete jobs that do not run (by filter: finished ones)',
     bury: 'Put waiting jobs among the dead',
     prioritize: 'Give waiting jobs another priority',
-    again: 'Enqueue a new job like that one, with another payload if you like',
+    copy: 'Enqueue a copy of a job, optionally with another payload or queue',
     export: 'Print jobs as JSON, one to a line',
   },
   flags: {
@@ -60,7 +59,7 @@ export const jobsCommand: Command = {
       kind: 'text',
       short: 'd',
       value: 'json',
-      help: 'For again: the new payload; @file reads a file, - reads stdin',
+      help: 'For copy: the new payload; @file reads a file, - reads stdin',
     },
     ...WHEN_FLAGS,
     to: { kind: 'text', value: 'queue', help: 'For move: the queue that they go to' },
@@ -75,7 +74,7 @@ export const jobsCommand: Command = {
     'skep jobs explain 01890a5d-ac96-774b-bcce-b302099a8057',
     "skep jobs list --where 'state:dead,failed queue:mail.* error:~timeout since:1h'",
     "skep jobs retry --where 'queue:mail.* error:~timeout' --dry-run",
-    `skep jobs again 01890a5d-ac96-774b-bcce-b302099a8057 -d '{"to":"ada@example.com"}'`,
+    `skep jobs copy 01890a5d-ac96-774b-bcce-b302099a8057 -d '{"to":"ada@example.com"}'`,
     "skep jobs export --where 'payload.tenant:acme' > jobs.ndjson",
     'skep jobs remove --state done --before 7d --yes',
     "skep jobs reschedule --where 'queue:mail.* state:ready' --run-at 2027-01-31T09:00Z",
@@ -91,8 +90,7 @@ export const jobsCommand: Command = {
     const where = readWhere(call)
     switch (action) {
       case 'retry':
-      case 'redrive':
-        return change(call, 'retry', ids, where, () => changeJobs(call, 'redrive', { ids }))
+        return change(call, 'retry', ids, where, () => changeJobs(call, 'retry', { ids }))
       case 'cancel':
       case 'promote':
       case 'remove':
@@ -104,8 +102,8 @@ export const jobsCommand: Command = {
         return moveJobs(call, ids, where)
       case 'prioritize':
         return change(call, action, ids, where, () => prioritizeJobs(call, ids))
-      case 'again':
-        return enqueueAgain(call, ids)
+      case 'copy':
+        return copyJob(call, ids)
       case 'export':
         return exportJobs(call, where)
       case 'get':
@@ -127,7 +125,7 @@ export const jobsCommand: Command = {
 const FLAG_OF: Readonly<Record<string, string>> = {
   priority: 'prioritize',
   'priority-mode': 'prioritize',
-  data: 'again',
+  data: 'copy',
   delay: 'reschedule',
   'run-at': 'reschedule',
   to: 'move',
@@ -173,7 +171,7 @@ export async function listJobs(call: Call, preset: Selection = {}): Promise<numb
     ...(cursor === undefined ? {} : { cursor }),
   }
   return reaching(call, { create: false }, async ({ skep }) => {
-    showPage(call, await skep.list(options))
+    showPage(call, await skep.jobs.list(options))
     return EXIT.ok
   })
 }
@@ -198,7 +196,7 @@ export async function listWhere(call: Call, query: string): Promise<number> {
     let searched = 0
     let cursor: string | null = args.text('cursor') ?? null
     do {
-      const page: JobPage = await skep.list({
+      const page: JobPage = await skep.jobs.list({
         query,
         limit: limit - jobs.length,
         ...(cursor === null ? {} : { cursor }),
@@ -225,7 +223,7 @@ async function exportJobs(call: Call, where: string | undefined): Promise<number
     let written = 0
     let cursor: string | null = null
     do {
-      const page: JobPage = await skep.list({
+      const page: JobPage = await skep.jobs.list({
         ...(where === undefined ? filters : { query: where }),
         limit: Math.min(LIMITS.pageJobs, limit - written),
         ...(cursor === null ? {} : { cursor }),
@@ -241,23 +239,23 @@ async function exportJobs(call: Call, where: string | undefined): Promise<number
   })
 }
 
-async function enqueueAgain(call: Call, ids: readonly string[]): Promise<number> {
+async function copyJob(call: Call, ids: readonly string[]): Promise<number> {
   const { args, out } = call
   const [id, extra] = ids
   if (id === undefined || extra !== undefined)
-    throw usage('Which job? One at a time.', 'skep jobs again <id> [-d <json>]')
+    throw usage('Which job? One at a time.', 'skep jobs copy <id> [-d <json>]')
   const queue = args.text('queue')
   const payload = args.typed('data') ? await readPayload(call) : undefined
   const by = personOf(args)
   return reaching(call, { create: false }, async ({ skep }) => {
     if (args.on('dry-run')) {
-      const like = await skep.get(id)
+      const like = await skep.jobs.get(id)
       if (like === null) throw notFound(`There is no job ${quote(id)} in this space.`)
       const into = queue ?? like.queue
       onlySays(call, `enqueue a job like ${id} in ${clean(into)}`, { copyOf: id, queue: into })
       return EXIT.ok
     }
-    const job = await skep.again(id, {
+    const job = await skep.jobs.copy(id, {
       ...(queue === undefined ? {} : { queue }),
       ...(payload === undefined ? {} : { payload }),
       ...(by === undefined ? {} : { by }),
@@ -275,7 +273,7 @@ async function getJobs(call: Call, ids: readonly string[]): Promise<number> {
     const jobs: JobView[] = []
     const missing: string[] = []
     for (const id of ids) {
-      const job = await skep.get(id)
+      const job = await skep.jobs.get(id)
       if (job === null) missing.push(id)
       else jobs.push(job)
     }
@@ -296,7 +294,7 @@ async function explainJobs(call: Call, ids: readonly string[]): Promise<number> 
   if (ids.length === 0) throw usage('Which job?', 'skep jobs explain <id…>')
   return reaching(call, { create: false }, async ({ skep }) => {
     const jobs: Explanation[] = []
-    for (const id of ids) jobs.push(await skep.explain(id))
+    for (const id of ids) jobs.push(await skep.jobs.explain(id))
     if (out.json) out.object({ jobs })
     else out.data(jobs.map((job) => explanationPage(job, out.paint)).join('\n\n'))
     return jobs.some(({ kind }) => kind === null) ? EXIT.notFound : EXIT.ok

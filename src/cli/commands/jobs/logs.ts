@@ -55,12 +55,12 @@ function happened(event: Exclude<JobEvent, { kind: 'log' }>, { paint }: Output):
 }
 
 async function showAll(out: Output, skep: Counterpart, id: string): Promise<number> {
-  if ((await skep.get(id)) === null) throw missing(id)
+  if ((await skep.jobs.get(id)) === null) throw missing(id)
   const lines: LogLine[] = []
-  let page = await skep.logs(id)
+  let page = await skep.jobs.logs(id)
   lines.push(...page.lines)
   while (page.more) {
-    page = await skep.logs(id, { after: page.cursor })
+    page = await skep.jobs.logs(id, { after: page.cursor })
     lines.push(...page.lines)
   }
   const { progress, dropped } = page
@@ -90,7 +90,7 @@ async function eachEvent(skep: Counterpart, id: string, show: (event: JobEvent) 
   const end = (): void => process.exit(EXIT.ok)
   const stop = listenForStop({ onHurry: end, onForce: end })
   try {
-    for await (const event of skep.watch(id, { signal: stop.signal })) show(event)
+    for await (const event of skep.jobs.watch(id, { signal: stop.signal })) show(event)
   } catch (error) {
     if (error instanceof SkepError && error.code === 'JOB_NOT_FOUND') throw missing(id)
     if (!stop.signal.aborted) throw error

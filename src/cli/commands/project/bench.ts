@@ -145,7 +145,7 @@ async function drain(
   concurrency: number,
   signal: AbortSignal,
 ): Promise<Measure> {
-  const before = await skep.counts([bench])
+  const before = await skep.queues.list([bench])
   const waiting = before.reduce((sum, one) => sum + one.ready, 0)
   let done = 0
   const startedAt = performance.now()
@@ -167,8 +167,8 @@ async function drain(
 async function clearAway(skep: Skep, name: string): Promise<void> {
   const states = JOB_STATES.filter((state) => state !== 'running')
   for (let turn = 0; turn < 50; turn++) {
-    await skep.remove({ queue: name, state: states })
-    const left = (await skep.counts([name])).some((one) => JOB_STATES.some((state) => one[state] > 0))
+    await skep.jobs.remove({ queue: name, state: states })
+    const left = (await skep.queues.list([name])).some((one) => JOB_STATES.some((state) => one[state] > 0))
     if (!left) return
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

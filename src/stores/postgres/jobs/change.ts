@@ -32,7 +32,7 @@ export async function changeJobs(
   const selected = isSelection
     ? listStatement(
         schema,
-        { ...target, space, oldestFirst: action === 'redrive', cursor: target.cursor ?? null },
+        { ...target, space, oldestFirst: action === 'retry', cursor: target.cursor ?? null },
         target.limit,
         `with chosen as materialized (
           select x.id, ${placeOf(target.state)} as place, row_number() over () as n from`,

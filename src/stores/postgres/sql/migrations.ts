@@ -18,7 +18,6 @@ import { noteFunction, noteTables, removeNotesFunctions } from './jobs/job-log.t
 import { dayFunctions, foldFunction, pruneFunction } from './jobs/maintenance.ts'
 import { countFunction, everyJobView, expiredFunction, extendFunction, listFunction } from './jobs/read.ts'
 import { insertForFunction, settleFunction } from './jobs/settle.ts'
-import { weighFunction } from './jobs/size.ts'
 import { tables } from './jobs/tables.ts'
 import { serveLineFunction } from './lanes/claim.ts'
 import { namedLineFunction } from './lanes/claim-by-id.ts'
@@ -83,7 +82,6 @@ export const MIGRATIONS: readonly Migration[] = [
         listFunction,
         expiredFunction,
         countFunction,
-        weighFunction,
         foldFunction,
         dayFunctions,
         noteFunction,

@@ -14,8 +14,6 @@ import type {
   ListCall,
   ListReply,
   QueueCounts,
-  WeighCall,
-  WeighReply,
 } from '../../../store/store.ts'
 import { byTheClock, spacesOf } from '../../shared/counts.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, toBytes, toUuid } from '../connection/bytes.ts'
@@ -32,7 +30,6 @@ export function lookingCalls(caller: Caller): {
   expired(call: ExpiredCall): Promise<ExpiredReply>
   get(call: GetCall): Promise<{ readonly jobs: readonly (Job | null)[] }>
   list(call: ListCall): Promise<ListReply>
-  weigh(call: WeighCall): Promise<WeighReply>
 } {
   return {
     async change(call) {
@@ -116,11 +113,6 @@ export function lookingCalls(caller: Caller): {
       const args = [JSON.stringify(page), cursorIn(call.cursor)]
       const [found, cursor] = listOf(await caller.call('list', args))
       return { jobs: listOf(found).map((shown) => jobOf(shown, { space, queue })), cursor: cursorOf(cursor) }
-    },
-
-    async weigh({ cursor, ...call }) {
-      const [jobs, bytes, next] = listOf(await caller.call('weigh', [JSON.stringify(call), cursorIn(cursor)]))
-      return { jobs: numberOf(jobs), bytes: numberOf(bytes), cursor: cursorOf(next) }
     },
   }
 }

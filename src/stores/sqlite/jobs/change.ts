@@ -8,8 +8,8 @@ import {
   isSoAlready,
   prioritize,
   promoteNow,
-  redrive,
   reschedule,
+  retry,
 } from '../../../core/jobs/transitions.ts'
 import type { ChangeCall, ChangeReply, ChangeResult } from '../../../store/store.ts'
 import type { Turn } from '../connection/write-batch.ts'
@@ -29,7 +29,7 @@ export function change(turn: Turn, call: ChangeCall, now: number): ChangeReply {
 export function changeJobs(turn: Turn, call: ChangeCall, now: number): ChangeReply {
   const { target, action, space } = call
   const moved: Job[] = []
-  const oldestFirst = action === 'redrive'
+  const oldestFirst = action === 'retry'
   if ('ids' in target) {
     const results = inOrder(
       action,
@@ -83,7 +83,7 @@ function changeOne(
       releaseKey(turn, q, job, 'end')
       break
     }
-    case 'redrive':
+    case 'retry':
       if (job.member && !mayRejoinGroup(turn, job.member.group))
         return { id, status: 'refused', reason: 'run' }
       if (job.uniqueKey !== null && job.uniqueScope !== 'window') {
@@ -92,7 +92,7 @@ function changeOne(
         }
         holdKey(turn, q, job.uniqueKey, job.id, null)
       }
-      move(redrive(job, now, call.dueAt))
+      move(retry(job, now, call.dueAt))
       break
     case 'promote':
       move(promoteNow(job, now))

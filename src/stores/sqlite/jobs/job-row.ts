@@ -82,7 +82,7 @@ export function find(turn: Reader, space: string, id: string): Placed | undefine
 export function hotJob(turn: Reader, row: Row): Placed {
   const [token, worker, startedAt, until, cancelReason, delayed] = row.slice(COMMON.length + 1)
   const read = common(turn, row)
-  // The number of a strict job is its place, and that of its arrival until it is redriven.
+  // The number of a strict job is its place, and that of its arrival until it is retried.
   const { strict, arrival = read.n } = read.job
   const placed = strict ? { ...read, job: { ...read.job, arrival } } : read
   if (token === null) {

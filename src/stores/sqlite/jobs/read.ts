@@ -1,5 +1,4 @@
 import { isFinal, JOB_STATES, type JobState } from '../../../core/jobs/job.ts'
-import { JOB_BYTES } from '../../../core/jobs/size.ts'
 import { listKey } from '../../../core/jobs/transitions.ts'
 import { DEFAULT_LANE } from '../../../core/lanes/lanes.ts'
 import {
@@ -13,8 +12,6 @@ import {
   PRIORITIES_PASSED,
   type QueueCounts,
   type SpaceCounts,
-  type WeighCall,
-  type WeighReply,
   type Where,
 } from '../../../store/store.ts'
 import { byTheClock, STRICT_RANKS_MS, spacesOf } from '../../shared/counts.ts'
@@ -101,22 +98,6 @@ function countFirst(
     const [looked, found] = turn.db.get(sql, ...values, ...all.values, look) as [number, number]
     return { count: Math.min(found, limit), looked }
   })
-}
-
-/** How much one page weighs. What is summed up are lengths, which SQLite knows without reading the texts. */
-export function weigh(turn: Reader, call: WeighCall): WeighReply {
-  const query = queryOf(turn, call, null)
-  if (!query) return { jobs: 0, bytes: 0, cursor: null }
-  const { view, from, order, values } = query
-  const sql = `select ${view === FINISHED ? ARCHIVE_WEIGHT : HOT_WEIGHT}, ${view.position} ${from} order by ${order} limit ?`
-  const rows = turn.db.all(sql, ...values, call.limit)
-  const bytes = rows.reduce((sum, [weight]) => sum + (weight as number), 0)
-  const last = rows.at(-1)
-  return {
-    jobs: rows.length,
-    bytes,
-    cursor: last && rows.length === call.limit ? cursorIn(last.slice(1)) : null,
-  }
 }
 
 /** The last job of the next step of a search, as a cursor; null when it reaches the end. */
@@ -357,18 +338,3 @@ function countsOf(queue: string, numbers: readonly SqlValue[]): QueueCounts {
     oldestDueAt: oldest === Infinity ? null : oldest,
   }
 }
-
-const TEXTS = ['headers', 'overrides', 'lane', 'unique_key', 'result', 'failure']
-
-/** Of the notes the first line that is kept tells how many bytes came before it. */
-function weight(job: string, cancelReason: string): string {
-  const texts = [...TEXTS.map((name) => `${job}.${name}`), cancelReason]
-  return `${JOB_BYTES} + octet_length(${job}.payload) + ${texts.map((text) => `ifnull(octet_length(${text}), 0)`).join(' + ')}
-    + ifnull((select h.bytes + ifnull(octet_length(h.note), 0)
-        - ifnull((select start from skep_note_lines i where i.id = h.id and i.space = h.space order by i.place limit 1), h.bytes)
-      from skep_notes h where h.id = ${job}.id and h.space = ${job}.space), 0)`
-}
-
-/** What a job weighs, see `core/weight.ts`: a hot one `j` with its lease `l`, and one of the archive `z`. */
-export const HOT_WEIGHT: string = weight('j', 'l.cancel_reason')
-export const ARCHIVE_WEIGHT: string = weight('z', 'z.cancel_reason')

@@ -41,13 +41,13 @@ export function chainCases(test: StoreCase): void {
     assert.deepEqual(open, [{ n: 0, id: next.id, kind: 'job' }])
 
     // Whoever handed on is a member no more: to do it again changes nothing for the group.
-    await scene.change('redrive', { ids: [job.id] })
+    await scene.change('retry', { ids: [job.id] })
     await end(scene, 'done', 50)
     assert.equal((await readGroup(scene)).done, 2)
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
-  test('is carried on once: a job of a chain that was done and is redriven carries nothing', async (scene) => {
+  test('is carried on once: a job of a chain that was done and is retried carries nothing', async (scene) => {
     const jobs = [1, 2].map((n) => sample(n))
     await make(scene, [group(1)], [chained(jobs, { group: groupOf(1), n: 0 })])
     const [job] = await scene.take()
@@ -56,12 +56,12 @@ export function chainCases(test: StoreCase): void {
     assert.equal(next?.id, idOf(2))
 
     await scene.settle(job, verdict('dead', { keepMs: DAY }))
-    await scene.change('redrive', { ids: [job.id] })
+    await scene.change('retry', { ids: [job.id] })
     const [again] = await scene.take()
     assert.equal(nextInChain(again as typeof job, '1')?.id, idOf(2))
 
     await scene.settle(again as typeof job, verdict('done', { keepMs: DAY }))
-    await scene.change('redrive', { ids: [job.id] })
+    await scene.change('retry', { ids: [job.id] })
     const [last] = await scene.take()
     assert.equal(nextInChain(last as typeof job, '1'), null)
   })

@@ -94,57 +94,57 @@ export function groupCases(test: StoreCase): void {
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
-  test('counts a member once, through redrives', async (scene) => {
+  test('counts a member once, through retries', async (scene) => {
     await make(scene, [group(2)], members(2))
     await end(scene, 'dead', 1)
     for (let round = 0; round < 3; round++) {
-      assert.equal(await scene.changeOne('redrive', idOf(1)), 'ok')
+      assert.equal(await scene.changeOne('retry', idOf(1)), 'ok')
       assert.equal((await readGroup(scene)).failed, 0)
       await end(scene, 'dead', 1)
       assert.equal((await readGroup(scene)).failed, 1)
     }
 
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
     await end(scene, 'done', 1)
     assert.equal(await scene.state(idOf(1_000)), 'none')
     await end(scene, 'done', 2)
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
-  test('keeps what a member gave when that is redriven, until it ends again', async (scene) => {
+  test('keeps what a member gave when that is retried, until it ends again', async (scene) => {
     await make(scene, [group(2)], members(2))
     await end(scene, 'done', 1)
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
     assert.deepEqual(countsIn(await readGroup(scene)), [1, 0])
 
     await end(scene, 'dead', 1)
     assert.deepEqual(countsIn(await readGroup(scene)), [0, 1])
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
     await end(scene, 'done', 1)
     await end(scene, 'done', 2)
 
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
-  test('that has succeeded keeps what its members gave, whatever their redrives come to', async (scene) => {
+  test('that has succeeded keeps what its members gave, whatever their retries come to', async (scene) => {
     const jobs = { success: sample(1_000), failure: sample(1_001) }
     await make(scene, [group(3, { jobs, need: 2, failing: 'first' })], members(3))
     await end(scene, 'done', 1, 2)
     const gave = await outcomesOf(scene)
 
     for (const how of ['dead', 'failed', 'dead'] as const) {
-      await scene.change('redrive', { ids: [idOf(1), idOf(2)] })
+      await scene.change('retry', { ids: [idOf(1), idOf(2)] })
       await end(scene, how, 1, 2)
       assert.deepEqual(countsIn(await readGroup(scene)), [2, 0])
     }
-    await scene.changeOne('redrive', idOf(2))
+    await scene.changeOne('retry', idOf(2))
     await scene.changeOne('cancel', idOf(2))
 
     assert.deepEqual(await outcomesOf(scene), gave)
     assert.deepEqual((await readGroup(scene)).fired, ['success'])
     assert.equal(await scene.state(idOf(1_001)), 'none')
     // One that is done again gives what it gives now, and one that was not done counts as ever.
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
     await end(scene, 'done', 1)
     await end(scene, 'dead', 3)
     assert.deepEqual(countsIn(await readGroup(scene)), [2, 1])
@@ -158,7 +158,7 @@ export function groupCases(test: StoreCase): void {
     await end(scene, 'dead', 1)
     assert.deepEqual(await scene.states(idOf(1_000), idOf(1_001)), ['none', 'ready'])
 
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
     await end(scene, 'done', 1)
 
     assert.deepEqual((await readGroup(scene)).fired, ['success', 'failure', 'settled'])
@@ -399,15 +399,15 @@ export function groupCases(test: StoreCase): void {
     )
 
     for (let round = 0; round < 2; round++) {
-      await scene.change('redrive', { ids: numbers(10).map(idOf) })
+      await scene.change('retry', { ids: numbers(10).map(idOf) })
       await end(scene, 'done', ...numbers(10))
       assert.deepEqual(countsIn(await readGroup(scene)), [20, 0])
     }
-    await scene.changeOne('redrive', idOf(5))
+    await scene.changeOne('retry', idOf(5))
     assert.deepEqual(countsIn(await readGroup(scene)), [20, 0])
     await end(scene, 'dead', 5)
     assert.deepEqual(countsIn(await readGroup(scene)), [19, 1])
-    await scene.changeOne('redrive', idOf(5))
+    await scene.changeOne('retry', idOf(5))
     assert.deepEqual(countsIn(await readGroup(scene)), [19, 0])
     await end(scene, 'done', ...numbers(10).map((n) => n + 20))
     assert.equal(await scene.state(idOf(1_000)), 'none')

@@ -102,7 +102,7 @@ export function openGroupCases(test: StoreCase): void {
 
     await add(scene, [], { seal: true })
     assert.deepEqual(await scene.states(...[1_000, 1_001, 1_002].map(idOf)), ['none', 'ready', 'ready'])
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
     await end(scene, 'done', 1)
 
     assert.equal(await scene.state(idOf(1_000)), 'ready')

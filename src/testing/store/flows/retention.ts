@@ -98,7 +98,7 @@ export function flowRetentionCases(test: StoreCase): void {
     assert.ok(job)
     await scene.settle(job, verdict('dead', { keepMs: DAY }))
     scene.pass(MINUTE - 1)
-    assert.equal(await scene.changeOne('redrive', job.id), 'ok')
+    assert.equal(await scene.changeOne('retry', job.id), 'ok')
 
     scene.pass(DAY)
     await scene.prune()

@@ -240,7 +240,7 @@ export function runCases(test: StoreCase): void {
     assert.equal((await outcomesOf(scene))[0]?.result, '2')
   })
 
-  // What became of the run of a job that died, and whether the job may be redriven then.
+  // What became of the run of a job that died, and whether the job may be retried then.
   const fates: readonly (readonly [what: string, fate: Partial<RunMove>, result: 'ok' | 'run'])[] = [
     ['waits for it', {}, 'ok'],
     ['has failed with it and waits', { status: 'failed' }, 'ok'],
@@ -257,7 +257,7 @@ export function runCases(test: StoreCase): void {
     ],
   ]
   for (const [what, fate, expected] of fates) {
-    test(`${expected === 'ok' ? 'lets' : 'does not let'} a job be redriven whose run ${what}`, async (scene) => {
+    test(`${expected === 'ok' ? 'lets' : 'does not let'} a job be retried whose run ${what}`, async (scene) => {
       await begin(scene, run(1))
       const jobs = members(2)
       const made = move(1, 0, { position: waitingFor(), groups: [group(2, { run: runOf(1) })], jobs })
@@ -268,8 +268,8 @@ export function runCases(test: StoreCase): void {
       await end(scene, 'dead', 1, 2)
       await scene.store.moveRuns({ moves: [move(1, 1, { keepMs: DAY, ...fate })], now: scene.now })
 
-      const one = await scene.changeOne('redrive', idOf(1))
-      const all = await scene.change('redrive', { queue: QUEUE, state: 'dead', limit: 10 })
+      const one = await scene.changeOne('retry', idOf(1))
+      const all = await scene.change('retry', { queue: QUEUE, state: 'dead', limit: 10 })
 
       assert.equal(one, expected)
       const refused = { status: 'refused', reason: 'run' } as const
@@ -306,17 +306,17 @@ export function runCases(test: StoreCase): void {
     ).results
 
     assert.deepEqual(again, { status: 'refused', reason: 'over' })
-    assert.equal(await scene.changeOne('redrive', idOf(1)), 'run')
+    assert.equal(await scene.changeOne('retry', idOf(1)), 'run')
     assert.equal((await readRun(scene, 2)).status, 'failed')
   })
 
-  test('that is not kept any more lets no job of it be redriven; a group without a run does', async (scene) => {
+  test('that is not kept any more lets no job of it be retried; a group without a run does', async (scene) => {
     const ofRun = `${groupOf(1).slice(0, 14)}8${groupOf(1).slice(15)}`
     await scene.insert(...members(1, ofRun, 1), ...members(1, groupOf(2), 2))
     await end(scene, 'dead', 1, 2)
 
-    assert.equal(await scene.changeOne('redrive', idOf(1)), 'run')
-    assert.equal(await scene.changeOne('redrive', idOf(2)), 'ok')
+    assert.equal(await scene.changeOne('retry', idOf(1)), 'run')
+    assert.equal(await scene.changeOne('retry', idOf(2)), 'ok')
   })
 
   test('is found by flow, status and attribute, newest first, by the page', async (scene) => {

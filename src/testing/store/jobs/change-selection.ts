@@ -50,13 +50,13 @@ export function changeSelectionCases(test: StoreCase): void {
     assert.equal(await scene.state(idOf(3)), 'ready')
   })
 
-  test('redrives the oldest of the dead first', async (scene) => {
+  test('retries the oldest of the dead first', async (scene) => {
     for (const n of [1, 2, 3]) {
       await scene.inState(sample(n), 'dead')
       scene.pass(1)
     }
 
-    const results = await scene.change('redrive', { queue: QUEUE, state: 'dead', limit: 2 })
+    const results = await scene.change('retry', { queue: QUEUE, state: 'dead', limit: 2 })
 
     assert.deepEqual(idsOf(results), [idOf(1), idOf(2)])
     assert.deepEqual(await scene.states(...[1, 2, 3].map(idOf)), ['ready', 'ready', 'dead'])
@@ -64,7 +64,7 @@ export function changeSelectionCases(test: StoreCase): void {
 
   for (const strict of [false, true]) {
     const lane = { lane: 'acme', strict }
-    test(`redrives ${strict ? 'a strict lane' : 'jobs'} in the order of their enqueues, over many pages`, async (scene) => {
+    test(`retries ${strict ? 'a strict lane' : 'jobs'} in the order of their enqueues, over many pages`, async (scene) => {
       if (strict) await scene.limit({ strict: true })
       for (const n of [1, 2, 3, 4, 5, 6, 7]) {
         await scene.insert(sample(n, strict ? lane : {}))
@@ -80,7 +80,7 @@ export function changeSelectionCases(test: StoreCase): void {
       let cursor: string | null = null
       do {
         const reply: Awaited<ReturnType<typeof scene.store.change>> = await scene.store.change({
-          action: 'redrive',
+          action: 'retry',
           space: SPACE,
           target: { queue: QUEUE, state: 'dead', limit: 2, cursor },
           failure: null,
@@ -104,7 +104,7 @@ export function changeSelectionCases(test: StoreCase): void {
     })
   }
 
-  test('redrives jobs by id in the order of their enqueues, and answers in the order given', async (scene) => {
+  test('retries jobs by id in the order of their enqueues, and answers in the order given', async (scene) => {
     const lane = { lane: 'acme', strict: true }
     await scene.limit({ strict: true })
     for (const n of [1, 2, 3]) {
@@ -113,7 +113,7 @@ export function changeSelectionCases(test: StoreCase): void {
     }
     for (const n of [1, 2, 3]) await scene.changeOne('bury', idOf(n))
 
-    const results = await scene.change('redrive', { ids: [3, 9, 1, 2].map(idOf) })
+    const results = await scene.change('retry', { ids: [3, 9, 1, 2].map(idOf) })
 
     assert.deepEqual(
       results.map(({ id, status }) => [id, status]),
@@ -134,20 +134,20 @@ export function changeSelectionCases(test: StoreCase): void {
     assert.deepEqual(idsOf(jobs), [1, 2, 3].map(idOf))
   })
 
-  test('redrives strict jobs of one moment as they arrived, whatever their ids and earlier redrives', async (scene) => {
+  test('retries strict jobs of one moment as they arrived, whatever their ids and earlier retries', async (scene) => {
     const lane = { lane: 'acme', strict: true }
     await scene.limit({ strict: true })
     for (const n of [4, 1, 3, 2]) await scene.insert(sample(n, lane))
     for (const n of [1, 2, 3, 4]) await scene.changeOne('bury', idOf(n))
     // This one comes again by itself, and ends again.
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
     const [first] = await scene.take()
     assert.ok(first)
     assert.equal(first.id, idOf(1))
     await scene.settle(first, verdict('done'))
     scene.pass(1)
 
-    await scene.change('redrive', { ids: [1, 2, 3, 4].map(idOf) })
+    await scene.change('retry', { ids: [1, 2, 3, 4].map(idOf) })
 
     const { jobs } = await scene.store.list({
       space: SPACE,
@@ -167,7 +167,7 @@ export function changeSelectionCases(test: StoreCase): void {
   test('changes nothing in a state in which the action is not possible', async (scene) => {
     await scene.insert(...samples(2))
 
-    const results = await scene.change('redrive', { queue: QUEUE, state: 'ready', limit: 100 })
+    const results = await scene.change('retry', { queue: QUEUE, state: 'ready', limit: 100 })
 
     assert.deepEqual(results, [])
     assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['ready', 'ready'])
@@ -206,7 +206,7 @@ export function changeSelectionCases(test: StoreCase): void {
     await scene.ended(sample(3), verdict('dead', { failure: failure('econnreset') }))
 
     const where = { text: 'ECONNRESET' }
-    const results = await scene.change('redrive', { queue: QUEUE, state: 'dead', where, limit: 100 })
+    const results = await scene.change('retry', { queue: QUEUE, state: 'dead', where, limit: 100 })
 
     assert.deepEqual(idsOf(results).toSorted(), [idOf(1), idOf(2)])
     assert.equal(await scene.state(idOf(3)), 'dead')
@@ -224,10 +224,10 @@ export function changeSelectionCases(test: StoreCase): void {
     assert.deepEqual(idsOf(results), [idOf(2), idOf(4)])
   })
 
-  test('redrives one of several dead jobs that had the same unique key', async (scene) => {
+  test('retries one of several dead jobs that had the same unique key', async (scene) => {
     for (const n of [1, 2, 3]) await scene.ended(sample(n, { unique: unique('k') }), verdict('dead'))
 
-    const results = await scene.change('redrive', { queue: QUEUE, state: 'dead', limit: 100 })
+    const results = await scene.change('retry', { queue: QUEUE, state: 'dead', limit: 100 })
 
     assert.equal(results.filter(({ status }) => status === 'ok').length, 1)
     assert.equal((await scene.list('ready')).length, 1)
@@ -266,14 +266,14 @@ export function changeSelectionCases(test: StoreCase): void {
     assert.deepEqual([first.cursor === null, second.cursor === null, third.cursor], [false, false, null])
   })
 
-  test('passes over running jobs that were asked to stop, and finished ones that cannot be redriven', async (scene) => {
+  test('passes over running jobs that were asked to stop, and finished ones that cannot be retried', async (scene) => {
     for (const n of [1, 2, 3]) {
       await scene.running(sample(n))
       await scene.inState(sample(n + 10, { unique: unique(`key ${n}`) }), 'dead')
       scene.pass(1)
     }
     await scene.insert(sample(20, { unique: unique('key 3') }))
-    const pages = async (action: 'cancel' | 'redrive', state: 'running' | 'dead'): Promise<unknown[]> => {
+    const pages = async (action: 'cancel' | 'retry', state: 'running' | 'dead'): Promise<unknown[]> => {
       const told: unknown[] = []
       let cursor: string | null = null
       do {
@@ -295,7 +295,7 @@ export function changeSelectionCases(test: StoreCase): void {
       await pages('cancel', 'running'),
       [1, 2, 3].map((n) => [idOf(n), 'requested']),
     )
-    assert.deepEqual(await pages('redrive', 'dead'), [
+    assert.deepEqual(await pages('retry', 'dead'), [
       [idOf(11), 'ok'],
       [idOf(12), 'ok'],
       [idOf(13), 'refused'],

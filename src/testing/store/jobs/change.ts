@@ -23,7 +23,7 @@ import type { StoreCase } from '../scene.ts'
 const MOVES: Readonly<Record<ChangeAction, Partial<Record<JobState, JobState | 'none'>>>> = {
   cancel: { delayed: 'cancelled', ready: 'cancelled', running: 'running' },
   bury: { delayed: 'dead', ready: 'dead' },
-  redrive: { done: 'ready', failed: 'ready', dead: 'ready', cancelled: 'ready' },
+  retry: { done: 'ready', failed: 'ready', dead: 'ready', cancelled: 'ready' },
   promote: { delayed: 'ready' },
   prioritize: { delayed: 'delayed', ready: 'ready' },
   reschedule: { delayed: 'ready', ready: 'ready' },
@@ -196,13 +196,13 @@ export function changeCases(test: StoreCase): void {
     assert.deepEqual(idsOf(await scene.take()), [idOf(2), idOf(1)])
   })
 
-  test('redrives a job from the beginning, as its next generation', async (scene) => {
+  test('retries a job from the beginning, as its next generation', async (scene) => {
     const first = await scene.running(sample(1, { headers: '{"a":"b"}', priority: 4 }))
     await scene.changeOne('cancel', idOf(1))
     await scene.settle(first, verdict('dead', { count: 'errors', failure: failure('boom'), result: '1' }))
     scene.pass(HOUR)
 
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
 
     const job = await scene.job(idOf(1))
     assert.deepEqual(job, {
@@ -230,7 +230,7 @@ export function changeCases(test: StoreCase): void {
 
   test('makes the token of an earlier generation worthless', async (scene) => {
     const old = await scene.ended(sample(1), verdict('dead'))
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
 
     const waiting = await scene.settle(old, verdict('done'))
     const [heir] = await scene.take()
@@ -244,12 +244,12 @@ export function changeCases(test: StoreCase): void {
     assert.deepEqual(await scene.settle(heir, verdict('done')), { status: 'ok', state: 'done' })
   })
 
-  test('redrives each job once when two people do it at once', async (scene) => {
+  test('retries each job once when two people do it at once', async (scene) => {
     await scene.insert(...samples(20))
     const ids = idsOf(samples(20))
     await scene.change('bury', { ids })
 
-    const answers = await Promise.all([scene.change('redrive', { ids }), scene.change('redrive', { ids })])
+    const answers = await Promise.all([scene.change('retry', { ids }), scene.change('retry', { ids })])
 
     assert.equal(answers.flat().filter(({ status }) => status === 'ok').length, 20)
     const jobs = await scene.list('ready')
@@ -259,12 +259,12 @@ export function changeCases(test: StoreCase): void {
     )
   })
 
-  test('takes the unique key again with a redrive, unless another job holds it', async (scene) => {
+  test('takes the unique key again with a retry, unless another job holds it', async (scene) => {
     await scene.ended(sample(1, { unique: unique('a') }), verdict('dead'))
     await scene.ended(sample(2, { unique: unique('b', { scope: 'queued' }) }), verdict('dead'))
     await scene.insert(sample(3, { unique: unique('b') }))
 
-    const results = await scene.change('redrive', { ids: [idOf(1), idOf(2)] })
+    const results = await scene.change('retry', { ids: [idOf(1), idOf(2)] })
 
     assert.deepEqual(results, [
       { id: idOf(1), status: 'ok' },
@@ -275,11 +275,11 @@ export function changeCases(test: StoreCase): void {
     assert.deepEqual(duplicate, { status: 'duplicate', id: idOf(1), action: 'ignored' })
   })
 
-  test('redrives one of two finished jobs that had the same unique key', async (scene) => {
+  test('retries one of two finished jobs that had the same unique key', async (scene) => {
     await scene.ended(sample(1, { unique: unique('k') }), verdict('dead'))
     await scene.ended(sample(2, { unique: unique('k') }), verdict('dead'))
 
-    const results = await scene.change('redrive', { ids: [idOf(1), idOf(2)] })
+    const results = await scene.change('retry', { ids: [idOf(1), idOf(2)] })
 
     assert.deepEqual(
       results.map((result) => (result.status === 'refused' ? result.reason : result.status)),
@@ -287,16 +287,16 @@ export function changeCases(test: StoreCase): void {
     )
   })
 
-  test('redrives over a window key that has run out', async (scene) => {
+  test('retries over a window key that has run out', async (scene) => {
     await scene.ended(sample(1, { unique: unique('k') }), verdict('dead'))
     await scene.ended(
       sample(2, { unique: unique('k', { scope: 'window', windowMs: HOUR }) }),
       verdict('done'),
     )
 
-    const inside = await scene.changeOne('redrive', idOf(1))
+    const inside = await scene.changeOne('retry', idOf(1))
     scene.pass(HOUR)
-    const after = await scene.changeOne('redrive', idOf(1))
+    const after = await scene.changeOne('retry', idOf(1))
 
     assert.deepEqual([inside, after], ['unique', 'ok'])
   })

@@ -325,7 +325,7 @@ export function countsCases(test: StoreCase): void {
     await check({ ready: 5, delayed: 2, done: 1, failed: 1, dead: 1 })
     await scene.change('cancel', { queue: QUEUE, state: 'ready', limit: 2 })
     await check({ ready: 3, delayed: 2, done: 1, failed: 1, dead: 1, cancelled: 2 })
-    await scene.change('redrive', { queue: QUEUE, state: 'dead', limit: 9 })
+    await scene.change('retry', { queue: QUEUE, state: 'dead', limit: 9 })
     await scene.change('promote', { queue: QUEUE, state: 'delayed', limit: 1 })
     await scene.change('remove', { queue: QUEUE, state: 'cancelled', limit: 1 })
     await check({ ready: 5, delayed: 1, done: 1, failed: 1, cancelled: 1 })

@@ -53,7 +53,7 @@ export function priorityCases(test: StoreCase): void {
     const enqueue = [sample(3, { priority: strict(-99) }), sample(4, { priority: strict(99) })]
     await scene.settle(highest, verdict('done'), { enqueue })
     await scene.settle(lowest, verdict('dead'))
-    await scene.changeOne('redrive', idOf(2))
+    await scene.changeOne('retry', idOf(2))
 
     assert.deepEqual(await line(scene), [4, 3, 2].map(idOf))
     const { jobs } = await scene.store.get({ space: SPACE, ids: [1, 2, 3, 4].map(idOf) })
@@ -141,7 +141,7 @@ export function prioritizeCases(test: StoreCase): void {
     assert.equal((await scene.job(idOf(1), OTHER_SPACE)).priority, 0)
   })
 
-  test('keeps its priority through a retry and a redrive', async (scene) => {
+  test('keeps its priority through a retry and a retry', async (scene) => {
     await scene.insert(sample(1))
     await prioritize(scene, [1], strict(3))
     const held = await scene.running(sample(2), { ids: [idOf(1)] })
@@ -149,7 +149,7 @@ export function prioritizeCases(test: StoreCase): void {
     await scene.settle(held, verdict('delayed', { delayMs: 1 }))
     assert.equal((await scene.job(idOf(1))).priority, strict(3))
     await scene.changeOne('bury', idOf(1))
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
 
     assert.deepEqual(await line(scene), [1, 2].map(idOf))
   })

@@ -58,9 +58,9 @@ export function pruneCases(test: StoreCase): void {
     assert.equal(await scene.prune(), 0)
   })
 
-  test('spares a job that was redriven in time', async (scene) => {
+  test('spares a job that was retried in time', async (scene) => {
     await scene.ended(sample(1), verdict('dead', { keepMs: HOUR }))
-    await scene.changeOne('redrive', idOf(1))
+    await scene.changeOne('retry', idOf(1))
     scene.pass(DAY)
 
     await scene.prune()

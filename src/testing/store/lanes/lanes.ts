@@ -100,13 +100,13 @@ export function laneCases(test: StoreCase): void {
     assert.equal(lanesOf(await scene.take({ limit: 4 })), '-a-a')
   })
 
-  test('finds jobs of a lane that come back: retried, promoted, redriven', async (scene) => {
+  test('finds jobs of a lane that come back: retried, promoted, retried', async (scene) => {
     const held = await scene.running(sample(1, { lane: 'a' }))
     await scene.settle(held, verdict('ready'))
     await scene.insert(sample(2, { lane: 'b', delayMs: MINUTE }), sample(3, { lane: 'c', delayMs: MINUTE }))
     await scene.ended(sample(4, { lane: 'd' }), verdict('dead'))
     assert.equal(await scene.changeOne('promote', idOf(2)), 'ok')
-    assert.equal(await scene.changeOne('redrive', idOf(4)), 'ok')
+    assert.equal(await scene.changeOne('retry', idOf(4)), 'ok')
 
     const first = await scene.take()
     scene.pass(MINUTE)
@@ -234,7 +234,7 @@ export function laneCases(test: StoreCase): void {
     assert.deepEqual(await pagesOf(scene, 'done', 'a'), [4, 3, 2, 1].map(idOf))
 
     await scene.changeOne('remove', idOf(3))
-    await scene.changeOne('redrive', idOf(301))
+    await scene.changeOne('retry', idOf(301))
     scene.pass(2 * MINUTE)
     await scene.prune()
 

@@ -93,7 +93,7 @@ export function limitCases(test: StoreCase): void {
         })
         assert.equal(lanes.find(({ lane }) => lane === 'a')?.running ?? 0, 0)
         if (ending === 'dead') {
-          await scene.change('redrive', { ids: held.map(({ id }) => id) })
+          await scene.change('retry', { ids: held.map(({ id }) => id) })
         }
       }
     }

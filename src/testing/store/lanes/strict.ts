@@ -140,11 +140,11 @@ export function strictCases(test: StoreCase): void {
     assert.equal((await next(scene)).id, idOf(1))
   })
 
-  test('puts a redriven job at the end: it arrives again', async (scene) => {
+  test('puts a retried job at the end: it arrives again', async (scene) => {
     await open(scene, ...strict('a', 3))
     await scene.settle(await next(scene), verdict('dead'))
 
-    assert.equal(await scene.changeOne('redrive', idOf(1)), 'ok')
+    assert.equal(await scene.changeOne('retry', idOf(1)), 'ok')
 
     assert.deepEqual(await drain(scene), [2, 3, 1].map(idOf))
   })

@@ -166,7 +166,7 @@ function isPossible({ join, items, need }: EachPart, got: readonly unknown[], en
   if (join !== 'settled') return got.every((value, n) => gave(n, value))
   return got.every((one, n) => {
     const { ok, result, state } = one as { ok: boolean; result: unknown; state: string }
-    // Somebody may have redriven it; then the step was decided without it.
+    // Somebody may have retried it; then the step was decided without it.
     return ok ? gave(n, result) : state === 'cancelled' || ends.others(n).includes(state)
   })
 }

@@ -116,13 +116,13 @@ export class FlowStory {
     return this
   }
 
-  /** Member 0 is redriven: the store forgets how it had ended. */
-  redrive(id: string): this {
+  /** Member 0 is retried: the store forgets how it had ended. */
+  retry(id: string): this {
     this.outcomes.set(
       id,
       (this.outcomes.get(id) ?? []).filter(({ n }) => n !== 0),
     )
-    this.jobs.redrive(`${id}.0`)
+    this.jobs.retry(`${id}.0`)
     return this
   }
 

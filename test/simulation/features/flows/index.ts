@@ -133,14 +133,14 @@ function commandMember(trial: Trial): void {
   if (jobs.length === 0) return
   const app = random.pick(trial.up)
   const id = random.pick(random.chance(0.7) ? jobs.slice(-15) : jobs)
-  app.track(app.skep[random.pick(['cancel', 'bury', 'redrive', 'redrive', 'redrive', 'remove'] as const)](id))
+  app.track(app.skep.jobs[random.pick(['cancel', 'bury', 'retry', 'retry', 'retry', 'remove'] as const)](id))
 }
 
-function redriveAll(trial: Trial): void {
+function retryAll(trial: Trial): void {
   const { random } = trial
   const app = random.pick(trial.up)
   const state = random.pick(['dead', 'failed', 'cancelled'] as const)
-  app.track(app.skep.redrive({ queue: random.pick(['frail', 'part', 'swift']), state }))
+  app.track(app.skep.jobs.retry({ queue: random.pick(['frail', 'part', 'swift']), state }))
 }
 
 /** The signals that runs wait for. */
@@ -156,7 +156,7 @@ function awaitedSignals(
   })
 }
 
-/** The groups that were told of in the end, and the jobs that were redriven: once each. */
+/** The groups that were told of in the end, and the jobs that were retried: once each. */
 const mended = new WeakMap<Trial, Set<string>>()
 
 function entryOf(map: WeakMap<Trial, Set<string>>, trial: Trial): Set<string> {
@@ -165,7 +165,7 @@ function entryOf(map: WeakMap<Trial, Set<string>>, trial: Trial): Set<string> {
   return known
 }
 
-/** The dead members for which failed runs still wait: half of the runs get theirs redriven, once. */
+/** The dead members for which failed runs still wait: half of the runs get theirs retried, once. */
 function deadMembers(trial: Trial): string[] {
   const known = entryOf(mended, trial)
   let final: ReturnType<Trial['model']['final']> | null = null
@@ -205,7 +205,7 @@ function mend(trial: Trial): void {
   }
   for (const id of deadMembers(trial)) {
     sent.add(id)
-    app.track(app.skep.redrive(id))
+    app.track(app.skep.jobs.retry(id))
   }
   for (const run of undoneRuns(trial)) {
     sent.add(run.id)
@@ -235,7 +235,7 @@ export const flows: Feature = {
     toRuns('retry runs', 8, hasEnded, retryRun),
     toRuns('retry runs that were undone', 6, isUndone, retryRun),
     { name: 'change a member', weight: 8, run: commandMember },
-    { name: 'redrive all members of a queue', weight: 2, run: redriveAll },
+    { name: 'retry all members of a queue', weight: 2, run: retryAll },
   ],
   isOwed: (trial) =>
     awaitedSignals(trial).length > 0 ||

@@ -31,7 +31,7 @@ declare
     t bigint := coalesce(at, ${CLOCK});
     goes smallint := case action when 'cancel' then 6 when 'bury' then 5 end;
     due_then bigint := coalesce(due_to, t);
-    -- Of a redrive: when the operation began.
+    -- Of a retry: when the operation began.
     due_from bigint := least(due_then, t);
     locked uuid[];
     wanted uuid;
@@ -55,14 +55,14 @@ declare
     busy text;
     groups_above uuid[];
 begin
-    if cardinality(ids) > 1 or action = 'redrive' then
+    if cardinality(ids) > 1 or action = 'retry' then
         locked := lock_jobs(ids, array[in_space]);
         if cardinality(locked) < cardinality(ids) then
             perform 1 from archive x where x.id = any(ids) and x.space || '' = in_space and not (x.id = any(locked))
             order by x.id for update;
         end if;
     end if;
-    if action = 'redrive' then
+    if action = 'retry' then
         groups_above := array(select distinct x.group_id from archive x
             where x.id = any(ids) and x.space || '' = in_space and x.group_id is not null);
         if cardinality(groups_above) > 0 then
@@ -73,7 +73,7 @@ begin
             from archive x where x.id = any(ids) and x.space || '' = in_space and x.unique_scope < 2 having count(*) > 0;
             exit;`)}
     end if;
-    order_of := case when action = 'redrive' then array(
+    order_of := case when action = 'retry' then array(
             select u.n::integer from unnest(ids) with ordinality as u(id, n)
                 left join lateral (select x.enqueued_at, x.arrival from archive x where x.id = u.id and x.space || '' = in_space limit 1) o on true
             order by o.enqueued_at nulls first, o.arrival, u.id, u.n)
@@ -166,7 +166,7 @@ begin
         else
             select x.* into a from archive x where x.id = wanted and x.space || '' = in_space for update;
             if not found then
-                -- Another redrive may just have taken it away.
+                -- Another retry may just have taken it away.
                 said := case when exists (select 1 from jobs x where x.id = wanted and x.space = in_space)
                     then 'state' else 'unknown' end;
                 if only_state is not null then
@@ -174,7 +174,7 @@ begin
                 end if;
             elsif only_state is not null and a.state <> only_state then
                 continue;
-            elsif action = 'redrive' then
+            elsif action = 'retry' then
                 if a.group_id is not null and not may_rejoin(a.group_id) then
                     said := 'run';
                 elsif a.unique_scope < 2 then
@@ -230,7 +230,7 @@ begin
     if ended is not null then
         enqueued := count_members(ended, null, t);
     end if;
-    if action = 'redrive' then
+    if action = 'retry' then
         perform forget_keys(t);
     end if;
     return json_build_array(coalesce((select json_agg(u.result order by u.n)

@@ -11,7 +11,7 @@ modules.changing = function()
   local POSSIBLE = {
     cancel = { delayed = true, ready = true, running = true },
     bury = { delayed = true, ready = true },
-    redrive = FINAL,
+    retry = FINAL,
     promote = { delayed = true },
     remove = { delayed = true, ready = true, done = true, failed = true, dead = true, cancelled = true },
     prioritize = { delayed = true, ready = true },
@@ -37,7 +37,7 @@ modules.changing = function()
       x.f = call.failure or x.f
       keep(job, from, ENDS[action], now, call.keepMs)
       releaseKey(job, false)
-    elseif action == 'redrive' then
+    elseif action == 'retry' then
       if job.g and not use('groups').mayRejoin(job.g[1]) then return 'refused', 'run' end
       if x.u and x.u[2] ~= 'window' then
         if holderOf(job.q, x.u[1], now) then return 'refused', 'unique' end
@@ -116,7 +116,7 @@ modules.changing = function()
   local function eachInOrder(action, items, jobOf, visit)
     local order = {}
     for at = 1, #items do order[at] = at end
-    if action == 'redrive' then
+    if action == 'retry' then
       table.sort(order, function(a, b)
         local one, other = jobOf(items[a]), jobOf(items[b])
         if not one or not other then
@@ -143,13 +143,13 @@ modules.changing = function()
       local found = {}
       for at = 1, #args[2], 16 do
         local id = sub(args[2], at, at + 15)
-        found[#found + 1] = { id, call.action == 'redrive' and find(id, tagFor(call.space)) }
+        found[#found + 1] = { id, call.action == 'retry' and find(id, tagFor(call.space)) }
       end
       -- Looked up again: an id may be named twice.
       eachInOrder(call.action, found, function(one) return one[2] end, function(one, at) apply(find(one[1], tagFor(call.space)), one[1], at) end)
     elseif POSSIBLE[call.action][call.state] then
       local page
-      call.oldestFirst = call.action == 'redrive'
+      call.oldestFirst = call.action == 'retry'
       page, cursor = use('listing').page(call, call.limit, args[2], now)
       local taken = {}
       for _, job in ipairs(page) do

@@ -11,7 +11,7 @@ import { DEFAULT_SPACE, K } from '../../keys.ts'
  * and 8: it is a member of a group. A lease has the same mark, with 4 if somebody wants the job to stop. In Lua a job is
  * { id, q, enq, payload, x, g, state }, where g is { group, n } and x is what there is more:
  *
- *   p priority, d due, h headers, o overrides, l lane, s strict, a arrival, e the first arrival if it was redriven, c cost, u { key, scope },
+ *   p priority, d due, h headers, o overrides, l lane, s strict, a arrival, e the first arrival if it was retried, c cost, u { key, scope },
  *   n generation, st starts, er errors, ti timeouts, lo lost, sn snoozes, t token, w worker, b begun (the last start),
  *   r result, f failure, k why it shall stop; of finished jobs z state, fi finished, ex expires.
  *

@@ -86,13 +86,7 @@ modules.notes = function()
     return { head.progress or '', head.last, head.dropped, lines }
   end
 
-  local function weigh(key, head)
-    local progress = head.progress and #head.progress or 0
-    if head.first > head.last then return progress end
-    return progress + head.bytes - numAt(redis.call('HGET', ${K['lines:log']}, key .. num(head.first)), 1)
-  end
-
-  return { write = write, remove = remove, prune = prune, read = read, weigh = weigh }
+  return { write = write, remove = remove, prune = prune, read = read }
 end
 modules.note = function()
   return function(args, now)

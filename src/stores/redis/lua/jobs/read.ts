@@ -1,4 +1,3 @@
-import { JOB_BYTES } from '../../../../core/jobs/size.ts'
 import { PRIORITIES_PASSED } from '../../../../store/store.ts'
 import { STRICT_RANKS_MS } from '../../../shared/counts.ts'
 import { K } from '../../keys.ts'
@@ -7,7 +6,6 @@ import { K } from '../../keys.ts'
  * A job that is shown: { id, state, record }, and of one that runs token, worker, when it started and until when.
  *
  * get: ARGV ids. list, count: ARGV the call as JSON, then the cursor. counts: ARGV a space, then queues; none means all.
- * weigh: as list; answers how many jobs, their bytes, and where the next page begins.
  * expired: ARGV the call as JSON; answers shown jobs and whether each lease is over.
  */
 export const READS: string = `
@@ -227,22 +225,6 @@ modules.count = function()
     local call = cjson.decode(args[1])
     if call.look then return use('listing').among(call, call.look) end
     return { use('listing').total(call) }
-  end
-end
-
-modules.weigh = function()
-  return function(args)
-    local call = cjson.decode(args[1])
-    local q = numberOf(call.space, call.queue)
-    if not q then return { 0, 0, '' } end
-    local ids, last = use('listing').ids(q, call.state, args[2], call.limit)
-    local bytes = ${JOB_BYTES} * #ids
-    local keys = keysIn(q, ids)
-    for _, key in ipairs(keys) do bytes = bytes + redis.call('HSTRLEN', FINAL[call.state] and ${K.archive} or ${K.jobs}, key) end
-    for i, head in ipairs(ask('HMGET', ${K.notes}, keys)) do
-      if head then bytes = bytes + use('notes').weigh(keys[i], cjson.decode(head)) end
-    end
-    return { #ids, bytes, last }
   end
 end
 

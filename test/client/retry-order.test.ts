@@ -18,7 +18,7 @@ async function waiting(skep: Skep, of: Queue<number>): Promise<unknown[]> {
   const payloads: unknown[] = []
   let cursor: string | undefined
   do {
-    const page = await skep.list({
+    const page = await skep.jobs.list({
       queue: of.name,
       state: 'ready',
       limit: 200,
@@ -44,8 +44,8 @@ async function enqueueWithIds(skep: Skep, of: Queue<number>, count: number): Pro
 async function endBackwards(skep: Skep, ids: readonly string[]): Promise<void> {
   for (let to = ids.length; to > 0; to -= 50) {
     const some = ids.slice(Math.max(0, to - 50), to).toReversed()
-    await skep.bury(some.filter((_, n) => n % 3 > 0))
-    await skep.cancel(some.filter((_, n) => n % 3 === 0))
+    await skep.jobs.bury(some.filter((_, n) => n % 3 > 0))
+    await skep.jobs.cancel(some.filter((_, n) => n % 3 === 0))
   }
 }
 
@@ -57,11 +57,11 @@ async function retryInBulk(skep: Skep, query: string): Promise<number> {
   return (await skep.bulk.get(id))?.changed ?? 0
 }
 
-/** The store as a process sees it whose redrives fail after so many: it stays open when the process closes it. */
-function failingAfter(store: Store, redrives: number): Store {
-  let left = redrives
+/** The store as a process sees it whose retries fail after so many: it stays open when the process closes it. */
+function failingAfter(store: Store, retries: number): Store {
+  let left = retries
   const change = (call: ChangeCall): ReturnType<Store['change']> => {
-    if (call.action !== 'redrive') return store.change(call)
+    if (call.action !== 'retry') return store.change(call)
     left -= 1
     return left >= 0 ? store.change(call) : Promise.reject(new StoreError('STORE_UNAVAILABLE', 'It is away.'))
   }
@@ -75,7 +75,7 @@ function failingAfter(store: Store, redrives: number): Store {
   })
 }
 
-describe.each(STORES)('jobs that are redriven in %s come back in the order of their enqueues', (name) => {
+describe.each(STORES)('jobs that are retried in %s come back in the order of their enqueues', (name) => {
   it.each([
     ['1,200 jobs of a queue', plain, 1_200],
     ['600 jobs of a strict lane', lane, 600],
@@ -83,12 +83,12 @@ describe.each(STORES)('jobs that are redriven in %s come back in the order of th
     const skep = openSkep(await openStore(name))
     const all = numbers(count)
     await skep.enqueueMany(of, all)
-    await skep.bury({ queue: of.name })
+    await skep.jobs.bury({ queue: of.name })
 
-    expect(await skep.redrive({ queue: of.name })).toMatchObject({ changed: count, refused: [] })
+    expect(await skep.jobs.retry({ queue: of.name })).toMatchObject({ changed: count, refused: [] })
     expect(await waiting(skep, of)).toEqual(all)
 
-    await skep.bury({ queue: of.name })
+    await skep.jobs.bury({ queue: of.name })
     expect(await retryInBulk(skep, `queue:${of.name} state:dead`)).toBe(count)
     expect(await waiting(skep, of)).toEqual(all)
   })
@@ -106,7 +106,7 @@ describe.each(STORES)('jobs that are redriven in %s come back in the order of th
       const states = ['cancelled', 'dead'] as const
 
       await endBackwards(skep, ids)
-      expect(await skep.redrive({ queue: of.name, state: states })).toMatchObject({
+      expect(await skep.jobs.retry({ queue: of.name, state: states })).toMatchObject({
         changed: 620,
         refused: [],
       })
@@ -114,15 +114,15 @@ describe.each(STORES)('jobs that are redriven in %s come back in the order of th
 
       // One by one they arrive at the end, and all together in their order again.
       await endBackwards(skep, ids)
-      for (const n of [7, 3, 5]) await skep.redrive(ids[n] as string)
+      for (const n of [7, 3, 5]) await skep.jobs.retry(ids[n] as string)
       expect(await waiting(skep, of)).toEqual([7, 3, 5])
       await endBackwards(skep, ids)
-      expect(await skep.redrive(ids.toSorted())).toMatchObject({ changed: 620, refused: [] })
+      expect(await skep.jobs.retry(ids.toSorted())).toMatchObject({ changed: 620, refused: [] })
       expect(await waiting(skep, of)).toEqual(all)
 
       // A limit means the first of them.
       await endBackwards(skep, ids)
-      expect(await skep.redrive({ queue: of.name, state: states, limit: 550 })).toMatchObject({
+      expect(await skep.jobs.retry({ queue: of.name, state: states, limit: 550 })).toMatchObject({
         changed: 550,
       })
       expect(await waiting(skep, of)).toEqual(numbers(550))
@@ -169,12 +169,12 @@ describe.each(STORES)('jobs that are redriven in %s come back in the order of th
     await skep.enqueueMany(lane, [101, 103])
     await endBackwards(
       skep,
-      (await skep.list({ queue: 'lane', state: 'ready' })).jobs.map((job) => job.id),
+      (await skep.jobs.list({ queue: 'lane', state: 'ready' })).jobs.map((job) => job.id),
     )
     await skep.enqueueMany(lane, [105, 107])
     ran.length = 0
 
-    const { changed } = await skep.redrive({ queue: 'lane', state: ['done', 'cancelled', 'dead'] })
+    const { changed } = await skep.jobs.retry({ queue: 'lane', state: ['done', 'cancelled', 'dead'] })
     skep.worker([lane.handle(({ payload }) => void ran.push(payload))])
 
     expect(changed).toBe(ids.length + 2)
@@ -191,13 +191,13 @@ describe.each(STORES)('jobs of a queue without order in %s', (name) => {
     const wanted = [...numbers(620).filter((n) => n % 2 === 1), ...numbers(620).filter((n) => n % 2 === 0)]
 
     await endBackwards(skep, ids)
-    expect(await skep.redrive({ queue: 'plain', state: ['cancelled', 'dead'] })).toMatchObject({
+    expect(await skep.jobs.retry({ queue: 'plain', state: ['cancelled', 'dead'] })).toMatchObject({
       changed: 620,
     })
     expect(await waiting(skep, plain)).toEqual(wanted)
 
     await endBackwards(skep, ids)
-    expect(await skep.redrive(ids.toReversed())).toMatchObject({ changed: 620 })
+    expect(await skep.jobs.retry(ids.toReversed())).toMatchObject({ changed: 620 })
     expect(await waiting(skep, plain)).toEqual(wanted)
   })
 })

@@ -2,11 +2,11 @@ import type { NewGroup } from '../../../../src/core/flows/groups.ts'
 import type { Run } from '../../../../src/core/flows/runs.ts'
 import { readPosition } from '../../../../src/flows/position.ts'
 import type { FlowHistory } from '../../flows/history.ts'
-import { type Invariant, redrives, type View } from '../view.ts'
+import { type Invariant, retries, type View } from '../view.ts'
 import { Members } from './members.ts'
 
 /**
- * I-16: a job of a run is redriven only while its run waits for it: not after the run was undone, cancelled or went on,
+ * I-16: a job of a run is retried only while its run waits for it: not after the run was undone, cancelled or went on,
  * and the same for all runs above that one. Undo jobs may always run again. After `run.retry()` the run waits again.
  */
 export const undoneStaysUndone: Invariant = function* (view) {
@@ -18,14 +18,14 @@ export const undoneStaysUndone: Invariant = function* (view) {
     for (const { id, later } of own.values()) for (const job of [id, ...later]) groups.set(job, group)
   for (const entry of view.audit) {
     const group = groups.get(entry.id)
-    if (group === undefined || !redrives(entry)) continue
+    if (group === undefined || !retries(entry)) continue
     const why = whyNot(view, flows, members, group, entry.n ?? entry.seq)
     if (why !== null)
       yield {
         invariant: 'I-16',
         kind: 'terminal-left',
         about: entry.id,
-        message: `It was redriven although ${why}.`,
+        message: `It was retried although ${why}.`,
       }
   }
 }

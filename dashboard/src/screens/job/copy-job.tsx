@@ -12,7 +12,7 @@ import { JsonEditor, problemOf } from '../../ui/json-editor.tsx'
  * Makes a new job like this one, perhaps with another payload or in another queue. The old one stays as it is, unless it is dead and
  * has found its heir in the new one.
  */
-export function AgainDialog({
+export function CopyDialog({
   job,
   onClose,
 }: {
@@ -29,7 +29,7 @@ export function AgainDialog({
   const isDead = job.state === 'dead'
   const [isRemoved, setRemoved] = useState(isDead)
   const remove = useAct('jobs.change')
-  const again = useAct('jobs.again', {
+  const again = useAct('jobs.copy', {
     told: 'The new job is on its way',
     quiet: true,
     onDone: ({ id }) => {
