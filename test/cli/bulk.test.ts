@@ -68,7 +68,7 @@ describe('skep jobs --where', () => {
     const exported = await skep(['jobs', 'export', '--where', 'payload.to:bob*'], { cwd })
     const [first] = exported.stdout.split('\n', 1) as [string]
     const { id } = JSON.parse(first)
-    const again = await skep(['jobs', 'again', id, '-d', '{"to":"eve"}', '--queue', 'other'], { cwd })
+    const again = await skep(['jobs', 'copy', id, '-d', '{"to":"eve"}', '--queue', 'other'], { cwd })
     const copy = await skep(['jobs', 'get', again.stdout.trim(), '--json'], { cwd })
 
     expect(exported.stdout.trimEnd().split('\n')).toHaveLength(15)
@@ -151,7 +151,7 @@ describe('skep workers', () => {
     expect(one).toMatchObject({ life: 'here', queues: expect.arrayContaining(['hello']) })
     expect(page.stdout).toMatch(/busy +0 of 10/)
     expect(planned.stdout).toContain(one.id)
-    expect(told.stdout).toContain('drains and ends')
+    expect(told.stdout).toContain('is stopping: it drains first')
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('stopped') })
     expect(await skep(['workers', 'get', 'nobody'], { cwd })).toMatchObject({ code: 3 })
   })

@@ -37,7 +37,7 @@ describe('--dry-run', () => {
     const { cwd, dead, group } = await furnished()
     const changes = [
       ['enqueue', 'hello', '-d', '{"name":"Ada"}'],
-      ['jobs', 'again', dead],
+      ['jobs', 'copy', dead],
       ['jobs', 'retry', dead],
       ['dead', 'retry', '--where', 'queue:bad'],
       ['dead', 'remove', '--all'],
@@ -79,7 +79,7 @@ describe('--dry-run', () => {
 
     const codes = []
     for (const change of [
-      ['jobs', 'again', unknown],
+      ['jobs', 'copy', unknown],
       ['bulk', 'stop', unknown],
       ['errors', 'mute', '3f1c9a0b5d7e2468'],
       ['schedules', 'remove', 'nothing'],

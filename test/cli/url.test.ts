@@ -127,7 +127,7 @@ describe('skep --url', () => {
     const resumed = await far(['queues', 'resume', 'later'])
     const drained = await far(['queues', 'drain', 'later', '--json'])
     const limited = await far(['queues', 'limits', 'later', '--rate', '5/1s', '--json'])
-    const copied = await far(['jobs', 'again', id, '-d', '{"b":2}'])
+    const copied = await far(['jobs', 'copy', id, '-d', '{"b":2}'])
     const purged = await far(['queues', 'purge', 'later', '--state', 'dead', '--yes', '--json'])
 
     expect(json(promoted)).toMatchObject({ changed: 1, refused: [] })

@@ -21,7 +21,7 @@ describe('the list of workers', () => {
       queues: ['mail'],
       version: '1.2.3',
       node: process.version,
-      order: null,
+      command: null,
       paused: false,
       // A virtual clock has no event loop to be late.
       lagMs: null,
@@ -86,7 +86,7 @@ describe('a command to a worker', () => {
     expect(scene.logged('info', /"pause" from ann/)).toBe(true)
   })
 
-  it('is taken back by "none"', async () => {
+  it('is taken back by a resume', async () => {
     const scene = openScene()
     const worker = scene.skep.worker([mail.handle(({ payload }) => payload)])
     await scene.through(worker.ready)
@@ -99,7 +99,7 @@ describe('a command to a worker', () => {
     await scene.skep.workers.resume(worker.id)
 
     expect(await scene.through(job.result(), 5_000)).toBe(5)
-    expect((await scene.skep.workers.list())[0]).toMatchObject({ paused: false, order: null })
+    expect((await scene.skep.workers.list())[0]).toMatchObject({ paused: false, command: null })
   })
 
   it('gives back what it had claimed and not begun', async () => {

@@ -93,7 +93,7 @@ describe('Workers', () => {
     const body = "document.querySelector('dialog .dialog-body')"
     expect(await page.evaluate(`${body}.scrollWidth - ${body}.clientWidth`)).toBe(0)
     expect(await page.evaluate(`getComputedStyle(${body}).whiteSpace`)).toBe('normal')
-    await dialog().getByRole('button', { name: 'Stop it' }).click()
+    await dialog().getByRole('button', { name: 'Stop worker' }).click()
     await until(async () => worker.health().status === 'stopped')
     await until(async () => (await row.count()) === 0)
   })

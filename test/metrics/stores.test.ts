@@ -35,7 +35,7 @@ describe.each([
     await worker.ready
 
     const [view] = await here.workers.list()
-    expect(view).toMatchObject({ id: worker.id, version: '7', node: process.version, quiet: false })
+    expect(view).toMatchObject({ id: worker.id, version: '7', node: process.version, paused: false })
     expect(await here.queues.declarations()).toMatchObject([{ queue: 'mail', timeoutMs: 60_000 }])
     expect(await here.metrics.deploys({ range: '1h' })).toMatchObject([{ version: '7' }])
 

@@ -217,7 +217,7 @@ describe('when all of them have been tried', () => {
     expect(await of.bulk.get(things.bulk)).toMatchObject({ name: `payload-${marker}` })
     expect((await of.bulk.get(things.bulk))?.status).not.toBe('stopped')
     expect(await of.errors.get(things.errorGroup)).toMatchObject({ muted: null })
-    expect((await of.workers.list()).find(({ id }) => id === things.worker)).toMatchObject({ order: null })
+    expect((await of.workers.list()).find(({ id }) => id === things.worker)).toMatchObject({ command: null })
     expect((await core.hub.list(of.space)).map(({ id }) => id)).toContain(things.receiver)
     expect((await accessTokens(of).list()).map(({ id }) => id)).toContain(things.token)
     expect((await of.queues.holds()).filter((hold) => hold.queue?.includes(marker))).toEqual([])
