@@ -11,9 +11,9 @@ export function installOutdated() {
   return installed === undefined || installed < (changedAt(join(root, 'package-lock.json')) ?? 0)
 }
 
-/** True when there is no build, or a source or setting changed since. */
-export function buildOutdated() {
-  const built = changedAt(join(root, 'dist/.built'))
+/** True when there is no build in this checkout, or a source or setting changed since. */
+export function buildOutdated(checkout = root) {
+  const built = changedAt(join(checkout, 'dist/.built'))
   if (built === undefined) return true
   const settings = [
     'package.json',
@@ -23,8 +23,10 @@ export function buildOutdated() {
     'dashboard/index.html',
     'dashboard/vite.config.ts',
   ]
-  const folders = ['src', 'dashboard/src', 'dashboard/public'].flatMap((name) => filesIn(join(root, name)))
-  const inputs = [...settings.map((name) => join(root, name)), ...folders]
+  const folders = ['src', 'dashboard/src', 'dashboard/public'].flatMap((name) =>
+    filesIn(join(checkout, name)),
+  )
+  const inputs = [...settings.map((name) => join(checkout, name)), ...folders]
   return inputs.some((path) => (changedAt(path) ?? 0) > built)
 }
 
