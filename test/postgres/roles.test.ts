@@ -84,9 +84,6 @@ async function useAll(store: Store): Promise<void> {
   await store.moveRuns({ moves: [{ ...move, revision: 1, status: 'done' }] })
   await store.tell({ space: 'acme', group: uuid(), n: 0, result: null })
   await store.auditGroups({ limit: 10, cursor: null })
-  for (const outline of ['{}', '[]'])
-    await store.putFlows({ space: 'acme', flows: [{ name: 'f', version: 1, outline }] })
-  expect((await store.getFlows({ space: 'acme' })).flows).toMatchObject([{ outline: '[]' }])
   expect((await store.countRuns({ space: 'acme', limit: 5 })).counts).toHaveLength(1)
   expect((await store.listRuns({ space: 'acme', limit: 1, cursor: null })).runs[0]?.status).toBe('done')
   const record = { id: 'a', body: '{}', revision: '1', expect: null, expiresAt: 1 }
@@ -206,7 +203,6 @@ describe('a role that may only look', () => {
     await store.listRecords({ scope: space, kind: 'view', limit: 5 })
     await store.workers({})
     await store.listRuns({ space, limit: 1, cursor: null })
-    await store.getFlows({ space })
     await store.getGroups({ space, ids: [uuid()] })
 
     const denied = { code: 'STORE_REJECTED', facts: { sqlState: '42501' } }
