@@ -76,6 +76,8 @@ const CALLS: Readonly<Record<string, (scene: Scene) => unknown>> = {
   fixed: () => fixed(0, wrong),
   exponential: () => exponential('1s', wrong),
   schedule: () => schedule('nightly', { queue: mail, every: '1h', ...wrong }),
+  'schedule, flow': () => schedule('nightly', { flow: order, every: '1h', ...wrong }),
+  'schedule, unique': () => schedule('nightly', { queue: mail, every: '1h', unique: { key: 'a', ...wrong } }),
   flow: () => flow('other', (f) => f.input<object>().step(mail), wrong),
   'flow, step': () => flow('other', (f) => f.input<object>().step(mail, wrong)),
   'flow, each': () => flow('other', (f) => f.input<object>().each('all', mail, [], wrong)),
