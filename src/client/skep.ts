@@ -24,10 +24,12 @@ import { type Runtime, systemRuntime } from '../runtime/runtime.ts'
 import type { RecordStore } from '../store/records.ts'
 import type { Durability, InsertResult, Store } from '../store/store.ts'
 import type { Order } from '../worker/commands.ts'
+import { assertEvent } from '../worker/event-names.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/log-writer.ts'
 import { assertWhole, resolveWorkerOptions, WORKER_KEYS, type WorkerOptions } from '../worker/options.ts'
 import { countInserted } from '../worker/settler.ts'
+import { assertParts } from './assert-parts.ts'
 import { Bulk } from './bulk/bulk.ts'
 import { BulkBook } from './bulk/record.ts'
 import { type DoctorReport, examine } from './doctor.ts'
@@ -247,13 +249,9 @@ export class Skep {
 
   constructor(options: SkepOptions) {
     assertOptions(KEYS, options)
-    if (typeof options?.store?.insert !== 'function') {
-      throw new SkepError(
-        'CONFIG_INVALID',
-        'createSkep needs a store: memoryStore(), sqliteStore({ file }) or postgresStore({ url }).',
-      )
-    }
+    assertParts(options)
     const { store: given, space = 'default', payloadBytes = LIMITS.payloadBytes } = options
+    const { logger = consoleLogger } = options
     assertName('Space', space)
     assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
     this.space = space
@@ -267,7 +265,7 @@ export class Skep {
       insertMs: patienceMs,
     })
     this.#store = store
-    this.#logger = harmless(options.logger ?? consoleLogger)
+    this.#logger = harmless(logger)
     this.#events = new Emitter(this.#logger)
     logFailures(this.#events, this.#logger, this.#runtime)
     this.#isLocal = !options.notifier && !store.notifier
@@ -640,6 +638,7 @@ export class Skep {
     name: Name,
     listener: (event: WorkerEvents[Name]) => unknown,
   ): () => void {
+    assertEvent(name, listener)
     return this.#events.on(name, listener)
   }
 
