@@ -1,5 +1,6 @@
 import { SkepError } from '../core/errors.ts'
 import { show } from '../core/names.ts'
+import { assertFlags } from '../core/options.ts'
 import type { SkepOptions } from './skep.ts'
 
 /** The methods by which a part is known that somebody else may have written. */
@@ -30,8 +31,7 @@ export function assertParts(options: SkepOptions): void {
       throw invalid(name, part, `${made}. It needs the methods ${methods.join(', ')}`)
     }
   }
-  if (history !== undefined && typeof history !== 'boolean')
-    throw invalid('history', history, 'true or false')
+  assertFlags('createSkep()', { history })
   if (version !== undefined && typeof version !== 'string') {
     throw invalid('version', version, "a string: '1.4.0'")
   }

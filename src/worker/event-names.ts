@@ -69,7 +69,9 @@ export function assertEvent(name: unknown, listener: unknown): void {
 function unknownEvent(name: unknown): SkepError {
   const plain = typeof name === 'string' ? name.toLowerCase().replaceAll(/[^a-z]/g, '') : ''
   const nearest = typeof name === 'string' ? nearestName(EVENT_NAMES, name) : undefined
-  const other = Object.hasOwn(OTHERS, plain) ? OTHERS[plain] : undefined
+  const foreign =
+    nearest === undefined && typeof name === 'string' ? nearestName(Object.keys(OTHERS), name) : undefined
+  const other = Object.hasOwn(OTHERS, plain) ? OTHERS[plain] : foreign && OTHERS[foreign]
   const hint = other ?? (nearest === undefined ? '' : `Did you mean '${nearest}'?`)
   return new SkepError(
     'OPTION_INVALID',

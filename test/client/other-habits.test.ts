@@ -9,6 +9,8 @@ import {
   silentLogger,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
+import { postgresStore } from '../../src/postgres.ts'
+import { redisStore } from '../../src/redis.ts'
 import { createServer } from '../../src/server.ts'
 import { virtualRuntime } from '../../src/testing.ts'
 import { EVENT_NAMES } from '../../src/worker/event-names.ts'
@@ -60,6 +62,7 @@ describe('An event that does not exist', () => {
     ['canceled', 'cancelled'],
     ['expired', 'timeout'],
     ['finishd', 'finished'],
+    ['compleeted', 'finished'],
     ['Finished', 'finished'],
     ['recieved', 'received'],
     ['constructor', null],
@@ -132,6 +135,32 @@ describe('A part of createSkep() that is something else', () => {
       { history: false, version: '' },
     ]
     for (const part of parts) await createSkep({ store: memoryStore(), ...part }).close()
+  })
+
+  it.each(['true', 'false', {}, 1, null])('is refused where it is true or false: %o', (value) => {
+    const skep = createSkep({ store: memoryStore(), logger: silentLogger })
+    const flags: readonly (readonly [string, (given: never) => unknown])[] = [
+      ...['bulk', 'open', 'insecure', 'plainHttp', 'readOnly', 'grpc'].map(
+        (name) => [name, (given: never) => createServer(skep, { [name]: given })] as const,
+      ),
+      ['migrate', (migrate) => postgresStore({ url: 'postgres://localhost/none', migrate })],
+      ['listen', (listen) => postgresStore({ url: 'postgres://localhost/none', listen })],
+      ['noFsync', (noFsync) => postgresStore({ url: 'postgres://localhost/none', unsafe: { noFsync } })],
+      ['liveness', (liveness) => redisStore({ url: 'redis://localhost', liveness })],
+      ['noAof', (noAof) => redisStore({ url: 'redis://localhost', unsafe: { noAof } })],
+    ]
+
+    for (const [name, call] of flags) {
+      expect(refusal(() => call(value as never)).message).toMatch(
+        new RegExp(`^${name} of \\w+\\(\\) is .*; use true or false\\.$`),
+      )
+    }
+  })
+
+  it('is refused by a server if it is the quota of a space', () => {
+    const skep = createSkep({ store: memoryStore(), logger: silentLogger })
+
+    expect(refusal(() => createServer(skep, { quotas: { acme: 5 as never } })).code).toBe('OPTION_INVALID')
   })
 
   it('is refused by a server too: its logger', () => {
