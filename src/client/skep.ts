@@ -20,10 +20,12 @@ import { consoleLogger, harmless, type Logger } from '../runtime/logger.ts'
 import { type Runtime, systemRuntime } from '../runtime/runtime.ts'
 import type { RecordStore } from '../store/records.ts'
 import type { Durability, InsertResult, Store } from '../store/store.ts'
+import { assertEvent } from '../worker/event-names.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/log-writer.ts'
 import { assertWhole, type WorkerOptions } from '../worker/options.ts'
 import { countInserted } from '../worker/settler.ts'
+import { assertParts } from './assert-parts.ts'
 import { Bulk } from './bulk/bulk.ts'
 import { BulkBook } from './bulk/record.ts'
 import type { ClientEnv } from './client-env.ts'
@@ -174,12 +176,7 @@ export class Skep {
 
   constructor(options: SkepOptions) {
     assertOptions(KEYS, options)
-    if (typeof options?.store?.insert !== 'function') {
-      throw new SkepError(
-        'CONFIG_INVALID',
-        'createSkep needs a store: memoryStore(), sqliteStore({ file }) or postgresStore({ url }).',
-      )
-    }
+    assertParts(options)
     const { store: given, space = 'default', payloadBytes = LIMITS.payloadBytes, telemetry = null } = options
     assertName('Space', space)
     assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
@@ -408,6 +405,7 @@ export class Skep {
     name: Name,
     listener: (event: WorkerEvents[Name]) => unknown,
   ): () => void {
+    assertEvent(name, listener)
     return this.#env.events.on(name, listener)
   }
 

@@ -7,6 +7,7 @@ import {
   CLUSTER_NODE_TIMEOUT_MS,
   type RedisCluster,
   type RedisServer,
+  reasonToSkip,
   startCluster,
 } from '../servers/index.ts'
 import { type Load, mail, startLoad } from '../support/load.ts'
@@ -23,7 +24,7 @@ async function startNodes(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RedisCluster> {
   const { cluster, reason } = await startCluster({ replicas: true, settings })
-  if (!cluster) return t.skip(reason)
+  if (!cluster) return t.skip(reasonToSkip(reason ?? ''))
   onTestFinished(() => cluster.stop())
   return cluster
 }

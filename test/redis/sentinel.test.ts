@@ -4,7 +4,13 @@ import { createSkep, type Skep, silentLogger } from '../../src/index.ts'
 import type { RedisStoreOptions } from '../../src/redis.ts'
 import type { Store } from '../../src/store/store.ts'
 import { caller, FakeReceiver, hubOf } from '../receivers/support/scene.ts'
-import { DOWN_AFTER_MS, MASTER_NAME, type SentinelGroup, startSentinels } from '../servers/index.ts'
+import {
+  DOWN_AFTER_MS,
+  MASTER_NAME,
+  reasonToSkip,
+  type SentinelGroup,
+  startSentinels,
+} from '../servers/index.ts'
 import { mail, startLoad } from '../support/load.ts'
 import { measureRecovery } from '../support/recovery.ts'
 import { codeOf, countOf, createCrew, eventually, newJobs, openStore, range } from './world.ts'
@@ -21,7 +27,7 @@ interface Scene extends SentinelGroup {
 
 async function createScene(t: TestContext): Promise<Scene> {
   const { group, reason } = await startSentinels()
-  if (!group) return t.skip(reason)
+  if (!group) return t.skip(reasonToSkip(reason ?? ''))
   onTestFinished(() => group.stop())
   return {
     ...group,

@@ -377,9 +377,18 @@ export class Runs {
 
 /** Each as `name:value`; of an array each element. */
 export function attributesOf(attributes: Attributes): string[] {
+  if (typeof attributes !== 'object' || attributes === null || Array.isArray(attributes)) {
+    throw new SkepError('OPTION_INVALID', `attributes is ${show(attributes)}; use an object: { userId: 62 }.`)
+  }
   const all = Object.entries(attributes).flatMap(([name, value]) =>
     (Array.isArray(value) ? (value as readonly (string | number)[]) : [value as string | number]).map(
-      (one) => `${name}:${one}`,
+      (one) => {
+        if (typeof one === 'string' || typeof one === 'number') return `${name}:${one}`
+        throw new SkepError(
+          'OPTION_INVALID',
+          `Attribute ${show(name)} is ${show(one)}; use a string, a number, or an array of them.`,
+        )
+      },
     ),
   )
   for (const one of all) assertKey('attribute', one)
