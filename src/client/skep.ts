@@ -178,13 +178,15 @@ export class Skep {
     assertOptions(KEYS, options)
     assertParts(options)
     const { store: given, space = 'default', payloadBytes = LIMITS.payloadBytes, telemetry = null } = options
+    // Only a logger that was left out is replaced: null is refused.
+    const { logger: givenLogger = consoleLogger } = options
     assertName('Space', space)
     assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
     this.space = space
     this.#options = options
 
     const runtime = options.runtime ?? systemRuntime()
-    const logger = harmless(options.logger ?? consoleLogger)
+    const logger = harmless(givenLogger)
     const patienceMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
     const storeMs = toMs('storeTimeout', options.storeTimeout ?? '60s')
     const store = answeringStore(given, { runtime, callMs: storeMs, insertMs: patienceMs })
