@@ -109,8 +109,10 @@ export interface KeyOptions {
   readonly show?: readonly string[]
 }
 
-/** Longer names are judged by their beginning. */
-const NAME = 200
+/** Of a longer name the first and the last characters are judged: whoever stores values chooses their keys, too. */
+const NAME = 96
+/** What patterns of the options get of it. */
+const PATTERN_NAME = 200
 const REMEMBERED = 5_000
 
 /** Judges names, and remembers what it found. */
@@ -127,10 +129,13 @@ export function secretKeys({ keys = [], show = [] }: KeyOptions): (key: string) 
   const known = new Map<string, Secrecy>()
 
   // Most names have nothing of a secret in them. To find that out must cost little: whoever sends texts chooses the names in them.
-  const hints = new Set([...endings, ...weak, ...WORDS].map((ending) => ending.split(' ').at(-1) as string))
+  const hints = new Set(
+    [...endings, ...weak, ...WORDS].map((ending) => ending.split(' ').at(-1) as string),
+  )
   const hint = new RegExp([...hints].join('|'), 'i')
 
-  const judge = (key: string): Secrecy => {
+  const judge = (given: string): Secrecy => {
+    const key = given.length > NAME ? `${given.slice(0, NAME / 2)} ${given.slice(-NAME / 2)}` : given
     if (patterns.length === 0 && !hint.test(key)) return 'none'
     const words = wordsOf(key)
     if (shown.has(words.join(' '))) return 'none'
@@ -139,7 +144,10 @@ export function secretKeys({ keys = [], show = [] }: KeyOptions): (key: string) 
       return 'strong'
     }
     const last = [1, 2, 3].map((count) => words.slice(-count).join(' '))
-    if (last.some((ending) => endings.has(ending)) || patterns.some((pattern) => pattern.test(key))) {
+    if (
+      last.some((ending) => endings.has(ending)) ||
+      patterns.some((pattern) => pattern.test(given.slice(0, PATTERN_NAME)))
+    ) {
       return 'strong'
     }
     const ending = last[0] as string
@@ -147,12 +155,15 @@ export function secretKeys({ keys = [], show = [] }: KeyOptions): (key: string) 
     return COUNTS.has(ending) ? 'count' : 'weak'
   }
 
-  return (given) => {
-    const key = given.length > NAME ? given.slice(0, NAME) : given
+  return (key) => {
+    if (key.length > NAME) return judge(key)
     const before = known.get(key)
     if (before !== undefined) return before
     const secrecy = judge(key)
-    if (known.size < REMEMBERED) known.set(key, secrecy)
+    // Names that others made up must not keep out those that come every day.
+    if (known.size >= REMEMBERED) known.clear()
+    // A copy: a part of a text would keep the whole text in memory.
+    known.set(Buffer.from(key, 'utf16le').toString('utf16le'), secrecy)
     return secrecy
   }
 }
