@@ -6,7 +6,7 @@
  */
 import { Budget } from './budget.ts'
 import { type Secrecy, secretKeys } from './secret-keys.ts'
-import { HIDDEN, hideInText } from './secret-text.ts'
+import { HIDDEN, hideInText, isGenerated, isSecretOfFlag } from './secret-text.ts'
 
 export { HIDDEN } from './secret-text.ts'
 
@@ -72,7 +72,7 @@ function over(
     if (value.length > budget.room) return HIDDEN
     let copy: unknown[] | null = null
     for (let i = 0; i < value.length; i++) {
-      const isRead = budget.admits(0)
+      const isRead = budget.admits(0) && !isSecretElement(value, i, key, secrecyOf)
       const inner = isRead ? walk(value[i], key, depth + 1) : hidden(value[i])
       if (inner === value[i]) continue
       copy ??= [...value]
@@ -111,6 +111,24 @@ function namesSecret(value: Readonly<Record<string, unknown>>, secrecyOf: (key: 
 
 function isValueKey(key: string): boolean {
   return key === 'value' || key === 'Value' || key === 'val'
+}
+
+/** Lists in which each second element is the value of the one before: the `rawHeaders` of Node. */
+const HEADER_LIST = /^raw[-_]?(?:headers|trailers)$/i
+
+/** Whether the element before it names it as a secret: in raw headers, in a pair, and behind the flag of a command. */
+function isSecretElement(
+  list: readonly unknown[],
+  i: number,
+  key: string,
+  secrecyOf: (key: string) => Secrecy,
+): boolean {
+  const [name, value] = [list[i - 1], list[i]]
+  if (typeof name !== 'string' || typeof value !== 'string' || name.length > 128) return false
+  if (name.startsWith('-')) return isSecretOfFlag(name, value, secrecyOf)
+  if (i % 2 === 0 || !(HEADER_LIST.test(key) || isGenerated(value))) return false
+  // Elsewhere it may be a list of names: only what looks like a key or a token is hidden.
+  return list.length % 2 === 0 && secrecyOf(name) !== 'none'
 }
 
 /** Under `tokens` a text or a list is a secret; a number is how many there were, and an object says what of. */

@@ -85,8 +85,12 @@ const WEAK_ENDINGS: readonly string[] = [
   'card',
   'pan',
 ]
+/** The same, but not as the end of a longer name: `lastSession` is a date, and `messageSid` an id. */
+const WHOLE: ReadonlySet<string> = new Set(['sid', 'sess', 'session'])
 /** Names that also mean a count: a number under them is shown. */
-const COUNTS: ReadonlySet<string> = new Set(['tokens', 'pass'])
+const COUNTS: ReadonlySet<string> = new Set(['tokens', 'pass', ...WHOLE])
+/** A name whose last word ends in one of these is secret: `PGPASSWORD`, `clientsecret`. */
+const SUFFIX = /(?:password|passwd|passphrase|secret)$/
 /** A name that has one of these anywhere is secret: `passwordHash`, `secretAccessKeyOld`. */
 const WORDS: ReadonlySet<string> = new Set([
   'password',
@@ -130,7 +134,7 @@ export function secretKeys({ keys = [], show = [] }: KeyOptions): (key: string) 
 
   // Most names have nothing of a secret in them. To find that out must cost little: whoever sends texts chooses the names in them.
   const hints = new Set(
-    [...endings, ...weak, ...WORDS].map((ending) => ending.split(' ').at(-1) as string),
+    [...endings, ...weak, ...WORDS, ...WHOLE].map((ending) => ending.split(' ').at(-1) as string),
   )
   const hint = new RegExp([...hints].join('|'), 'i')
 
@@ -151,7 +155,8 @@ export function secretKeys({ keys = [], show = [] }: KeyOptions): (key: string) 
       return 'strong'
     }
     const ending = last[0] as string
-    if (!weak.has(ending)) return 'none'
+    if (SUFFIX.test(ending)) return 'strong'
+    if (!weak.has(ending) && !(words.length === 1 && WHOLE.has(ending))) return 'none'
     return COUNTS.has(ending) ? 'count' : 'weak'
   }
 
