@@ -154,28 +154,31 @@ function textOf(unit: string, length: number): string {
   return unit.repeat(Math.ceil(length / unit.length)).slice(0, length)
 }
 
-function fastest(run: () => void): number {
-  let best = Infinity
-  for (let i = 0; i < 3; i++) {
-    const from = performance.now()
-    run()
-    best = Math.min(best, performance.now() - from)
-  }
-  return best
+/** What this process has computed meanwhile, whatever else keeps the machine busy. */
+function cpuMs(since?: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since)
+  return (user + system) / 1_000
 }
 
-/** Four times the text may take four times as long, and on a busy machine twice that. What is quadratic takes sixteen times. */
+function cpuOf(run: () => void): number {
+  const from = process.cpuUsage()
+  run()
+  return cpuMs(from)
+}
+
+function fastest(run: () => void): number {
+  return Math.min(...Array.from({ length: 3 }, () => cpuOf(run)))
+}
+
+/** Four times the text may take four times as long, and twice that with what else happens meanwhile. What is quadratic takes sixteen times. */
 function tooSlow(run: (text: string) => void, unit: string, length: number): string | null {
   const [one, four] = [textOf(unit, length), textOf(unit, length * 4)]
-  const once = (text: string): number => {
-    const from = performance.now()
-    run(text)
-    return performance.now() - from
-  }
   // What is worse than quadratic would not come back from the longer text.
-  if (once(one) > 2_000 && once(one) > 2_000) return `${JSON.stringify(unit)}: more than 2 s`
+  if (cpuOf(() => run(one)) > 2_000 && cpuOf(() => run(one)) > 2_000) {
+    return `${JSON.stringify(unit)}: more than 2 s`
+  }
   // Most of them take nothing at all.
-  if (once(four) < 150) return null
+  if (cpuOf(() => run(four)) < 150) return null
   const [short, long] = [fastest(() => run(one)), fastest(() => run(four))]
   return long > 150 && long > short * 9 ? `${JSON.stringify(unit)}: ${short} ms, then ${long} ms` : null
 }
@@ -338,12 +341,6 @@ function crowded(entry: (job: number, n: number) => [string, unknown], job: numb
     entries.push([key, value])
   }
   return Object.fromEntries(entries)
-}
-
-/** What this process has computed meanwhile, whatever else keeps the machine busy. */
-function cpuMs(since?: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(since)
-  return (user + system) / 1_000
 }
 
 describe('a response', () => {
