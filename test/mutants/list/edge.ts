@@ -123,6 +123,16 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     killedBy: by('tokens', 'asks its store every two seconds at most, whoever comes'),
   },
   {
+    name: 'edge-grpc-refusal-has-no-status',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/server/grpc/connect.ts',
+    find: 'if (isGrpc) outgoing.end()',
+    replace: "if (isGrpc) outgoing.end('')",
+    story: 'A client of grpc-js whose token is refused gets INTERNAL instead of UNAUTHENTICATED.',
+    killedBy: by('tokens', 'servers on memory that were started without a token close to everybody'),
+  },
+  {
     name: 'edge-open-server-trusts-an-old-answer',
     incidents: [],
     rule: 'R23',
