@@ -81,7 +81,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [16, 52, 53],
     rule: 'R2',
     file: 'src/worker/store-batcher.ts',
-    find: 'const reply = await store.settle(claim ? { settlements, claim } : { settlements })',
+    find: 'const reply = await store.settle({ settlements, ...(claim && { claim }), ...this.#lockWait() })',
     replace:
       'const bare = settlements.map(({ enqueue, ...rest }) => rest)\n' +
       '        const reply = await store.settle(claim ? { settlements: bare, claim } : { settlements: bare })\n' +
@@ -95,10 +95,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [16, 53],
     rule: 'R2',
     file: 'src/worker/store-batcher.ts',
-    find: 'const reply = await store.settle(claim ? { settlements, claim } : { settlements })',
+    find: 'const reply = await store.settle({ settlements, ...(claim && { claim }), ...this.#lockWait() })',
     replace:
       'for (const { enqueue } of settlements) if (enqueue) await store.insert({ jobs: enqueue })\n' +
-      '        const reply = await store.settle(claim ? { settlements, claim } : { settlements })',
+      '        const reply = await store.settle({ settlements, ...(claim && { claim }), ...this.#lockWait() })',
     story: 'What a handler enqueued exists before its success is saved, and also when that is refused.',
     killedBy: {
       vitest: 'test/mutants/gaps/enqueue-within.test.ts',
