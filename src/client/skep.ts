@@ -308,6 +308,7 @@ export class Skep {
       onBuried,
       runtime: this.#runtime,
       book: new BulkBook(store, space),
+      patientBook: new BulkBook(patient, space),
     })
     const records = { ...parts, space, logger: this.#logger }
     const onFirst = (): void => this.#history?.wake()
@@ -316,7 +317,7 @@ export class Skep {
     this.#history =
       options.history === false ? null : new History({ ...records, meter, also: () => book.flush() })
     this.#errorBook = this.#history === null ? { add: () => {} } : book
-    const told = { ...parts, space, ready: () => this.ready(), flush: async () => this.#history?.flush() }
+    const told = { ...parts, space, ...ready, flush: async () => this.#history?.flush() }
     this.metrics = new Metrics({ ...told, meter })
     this.errors = new ErrorGroups(told)
     this.#outlines = new Outlines({ store, space, logger: this.#logger })
@@ -382,7 +383,7 @@ export class Skep {
    * Choose kinds of your own; those of the server are `token`, `audit` and the like.
    */
   get records(): RecordStore {
-    this.#records ??= readyRecords(this.#store, () => this.ready())
+    this.#records ??= readyRecords(this.#store, this.#holdEnv)
     return this.#records
   }
 
@@ -503,7 +504,7 @@ export class Skep {
   async again(id: string, options: AgainOptions = {}): Promise<JobHandle<unknown>> {
     assertJobId(id)
     await this.#readyToWrite()
-    const { jobs } = await this.#store.get({ space: this.space, ids: [id] })
+    const { jobs } = await this.#patientStore.get({ space: this.space, ids: [id] })
     if (!jobs[0]) {
       throw new SkepError('JOB_NOT_FOUND', `There is no job "${id}" in space "${this.space}".`, {
         facts: { id },
@@ -689,8 +690,8 @@ export class Skep {
    */
   async order(id: string, order: Order, options: { readonly by?: string } = {}): Promise<WorkerView | null> {
     assertOptions(ORDER_KEYS, options)
-    await this.ready()
-    return orderWorker(this.#workersEnv(), id, order, options)
+    await this.#readyToWrite()
+    return orderWorker({ ...this.#workersEnv(), store: this.#patientStore }, id, order, options)
   }
 
   /** How queues were declared in code, as their workers told. */
@@ -970,8 +971,8 @@ export class Skep {
 
   /** Removes finished jobs whose time is over. Workers do this by themselves. Returns how many. */
   async prune(): Promise<number> {
-    await this.ready()
-    return pruneAll(this.#store)
+    await this.#readyToWrite()
+    return pruneAll(this.#patientStore)
   }
 
   /**
