@@ -84,6 +84,19 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'held-settlements-forget-the-rest',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/worker/held-settlements.ts',
+    find: 'this.#fresh.push(...held.parcels.slice(1))',
+    replace: '',
+    story: 'Of the outcomes that wait for the same key only one is saved when it is released.',
+    killedBy: {
+      vitest: 'test/worker/held-settlements.test.ts',
+      test: 'ask the store as often as one, and are saved together',
+    },
+  },
+  {
     name: 'held-settlements-clog-their-worker',
     incidents: [],
     rule: 'R16',
