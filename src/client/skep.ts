@@ -262,9 +262,10 @@ export class Skep {
     this.bulk = new Bulk({
       ...env,
       book: new BulkBook(store, space),
+      patientBook: new BulkBook(env.patient, space),
       onBuried: buriedListener(env, events),
     })
-    this.records = readyRecords(store, env.ready)
+    this.records = readyRecords(store, env)
     this.notifier = new NotifierAccess(notifier, space, () => this.#assertOpen())
 
     const declarations = new Declarations(env)

@@ -86,6 +86,8 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
 
 /** Names in code that are neither options nor exported. */
 const FOREIGN_NAMES: Readonly<Record<string, string>> = {
+  rawHeaders: 'of node:http, in the examples of what is redacted',
+  password: 'in the examples of what is redacted',
   accept: 'a header of HTTP',
   authorization: 'a header of HTTP',
   acme: 'a space, in an example',

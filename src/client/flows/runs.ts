@@ -330,8 +330,10 @@ export class Runs {
 
   /** A step that is not there is refused before the run begins again, as far as it is known how the flow looks. */
   async #assertStep(id: string, from: string): Promise<void> {
-    const run = await this.#find(id)
-    const steps = run ? (await this.#view(run)).position.steps : []
+    const { patient, space } = this.#env
+    const run = await this.#find(id, patient)
+    const [view] = run ? await viewRuns(patient, space, [run]) : []
+    const steps = view?.position.steps ?? []
     if (run === null || steps.length === 0 || steps.some(({ name }) => name === from)) return
     const names = steps.map(({ name }) => show(name)).join(', ')
     throw new SkepError(

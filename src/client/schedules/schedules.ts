@@ -90,7 +90,7 @@ export class Schedules {
   /** Brings what is declared into the store now, for a deploy script. Workers do it by themselves. */
   async sync(): Promise<SyncSummary> {
     await this.#env.readyToWrite()
-    return this.#declarations.sync()
+    return this.#declarations.sync({ store: this.#env.patient })
   }
 
   /**
