@@ -106,7 +106,8 @@ begin
         begin
             execute format('select exists (select 1 from %I where expires_at > $1)', part.name) into alive using t;
         exception
-            when undefined_table then alive := true; -- Somebody else has just dropped it.
+            -- Another process has dropped it, or is dropping it.
+            when undefined_table or lock_not_available then alive := true;
         end;
         continue when alive;
         select coalesce(sum(x.done + x.failed + x.cancelled), 0) into jobs_in_day
