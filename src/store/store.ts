@@ -147,9 +147,10 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   /** Takes a worker off the list at a clean stop. */
   depart(call: { readonly workerId: string }): Promise<void>
 
-  /** The workers on the list, with what the store knows about their life. */
+  /** The workers on the list, or those of these ids, with what the store knows about their life. Redis: HVALS or HMGET; CLIENT LIST ID. */
   workers(call: {
     readonly space?: string
+    readonly ids?: readonly string[]
     readonly now?: number
   }): Promise<{ readonly workers: readonly WorkerPresence[] }>
 

@@ -262,7 +262,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const all = [...workers.values()].map(
         ({ info, seenAt }): WorkerPresence => ({ ...info, seenAt, life: 'unsure' }),
       )
-      const chosen = all.filter((worker) => call.space === undefined || worker.space === call.space)
+      const chosen = all.filter(
+        ({ id, space }) => (call.ids?.includes(id) ?? true) && (call.space ?? space) === space,
+      )
       return { workers: chosen.sort((a, b) => (a.id < b.id ? -1 : 1)) }
     },
 
