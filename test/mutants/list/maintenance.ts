@@ -105,7 +105,7 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     incidents: [14, 38],
     rule: 'R8',
     file: 'src/maintenance/rescue.ts',
-    find: 'return (onDuty ? quickMs : 10 * quickMs) * (0.75 + runtime.random() / 2)',
+    find: 'return Math.min((onDuty ? quickMs : CHECK_MS) * jitter(), onDuty ? this.#untilGraceEndsMs() : Infinity)',
     replace: 'return 4 * 3_600_000',
     story: 'The dead are looked for once in four hours.',
     killedBy: {
@@ -139,6 +139,46 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     killedBy: {
       vitest: 'test/worker/rescue.test.ts',
       test: 'takes no longer with 10 workers of other queues and spaces on the store',
+    },
+  },
+  {
+    name: 'rescue-trusts-those-on-duty',
+    incidents: [14, 38],
+    rule: 'R8',
+    file: 'src/maintenance/rescue.ts',
+    find: 'return duties.every((ids) => ids.some((id) => live.has(id)))',
+    replace: 'return live.size > 0',
+    story: 'Three processes that die together are found by the others after ten seconds.',
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'takes no longer when many die together: 3 in 3 processes',
+    },
+  },
+  {
+    name: 'rescue-duty-in-one-process',
+    incidents: [14, 38],
+    rule: 'R8',
+    file: 'src/maintenance/rescue.ts',
+    find: '    .sort((a, b) => a.inProcess - b.inProcess || a.onHost - b.onHost)\n',
+    replace: '',
+    story: 'The workers on duty are the three oldest, which may be of one process.',
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'takes no longer when many die together: 3 in one process',
+    },
+  },
+  {
+    name: 'rescue-relies-on-the-unsure',
+    incidents: [14, 38],
+    rule: 'R8',
+    file: 'src/maintenance/rescue.ts',
+    find: "life === 'here' || (life === 'unsure' && own?.life !== 'here')",
+    replace: "life !== 'gone' || own === undefined",
+    story:
+      'Workers that cannot tell who lives count as on duty: those behind PgBouncer, those in another container.',
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'relies on workers that can tell who lives',
     },
   },
   {
