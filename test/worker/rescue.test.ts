@@ -224,7 +224,10 @@ describe("the rescue by the store's own knowledge of life", () => {
       const others = many(count).map((n) => `0000-${n}`)
       const keepOthersAlive = async (): Promise<void> => {
         for (const [n, id] of others.entries()) {
-          await attend(scene, id, n % 2 === 0 ? { queue: 'foreign' } : { space: 'tenant' })
+          await attend(scene, id, {
+            host: `h${n}`,
+            ...(n % 2 === 0 ? { queue: 'foreign' } : { space: 'tenant' }),
+          })
         }
       }
       await keepOthersAlive()
@@ -278,11 +281,11 @@ describe("the rescue by the store's own knowledge of life", () => {
     const scene = openScene({ wrap: withLiveness(lives) })
     for (const n of many(3)) {
       lives.set(`0000-${n}`, 'unsure')
-      await attend(scene, `0000-${n}`, { pid: n })
+      await attend(scene, `0000-${n}`, { host: `h${n}` })
     }
     scene.skep.worker([mail.handle(() => 'again')], { rescueGrace: '2s' })
     await scene.advance(20_000)
-    for (const n of many(3)) await attend(scene, `0000-${n}`, { pid: n })
+    for (const n of many(3)) await attend(scene, `0000-${n}`, { host: `h${n}` })
     await scene.advance(900)
 
     const id = await insertSilently(scene)
@@ -320,7 +323,7 @@ describe("the rescue by the store's own knowledge of life", () => {
   ])('does not rely on workers that %s', async (_, aheadMs) => {
     const lives = new Map<string, WorkerPresence['life']>()
     const scene = openScene({ wrap: withLiveness(lives) })
-    for (const id of ['0000-1', '0000-2', '0000-3']) await attend(scene, id, { aheadMs })
+    for (const n of many(3)) await attend(scene, `0000-${n}`, { aheadMs, host: `h${n}` })
     scene.skep.worker([mail.handle(() => 'again')], { rescueGrace: '2s' })
     await scene.advance(61_000)
 

@@ -118,8 +118,8 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R8',
     file: 'src/maintenance/rescue.ts',
-    find: 'const now = own?.seenAt ?? Math.max',
-    replace: 'void own\n  const now = Math.max',
+    find: 'Math.abs(now - seenAt) < SILENT_MS',
+    replace: 'now - seenAt < SILENT_MS',
     story:
       "After the store's clock was set back, dead workers with newer heartbeats count as on duty, and no live one checks every second.",
     killedBy: {
