@@ -439,10 +439,16 @@ export interface ChangeCall {
   readonly priority?: number
   /**
    * For `reschedule`: when the jobs are due, by the store's clock. One that is over means now.
-   * For `retry`: when the operation began of which this call is a part, by the store's clock: all of its jobs are due then,
-   * and so come back in the order of their enqueues. One that is not over means now. @default now
+   * For `retry`: when the operation began of which this call is a part, by the store's clock: its last job is due then. One
+   * that is not over means now. @default now
    */
   readonly dueAt?: number
+  /**
+   * For `retry`: the last job of this call is due so much before `dueAt`, because other calls of the operation follow. The jobs of a call
+   * are due in the order of their enqueues (`byEnqueue`), each 1 ms before the next where its id comes after that one's, see
+   * `stepsBefore`. @default 0
+   */
+  readonly earlierMs?: number
   /** JSON text of a failure, kept with jobs that this ends. */
   readonly failure: string | null
   /** How long jobs that this ends are kept. */

@@ -268,16 +268,57 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'bulk-retry-page-by-page',
+    name: 'retry-in-the-order-found',
     incidents: [],
     rule: 'R20',
-    file: 'src/client/bulk/runner.ts',
-    find: '=> strict || record.perSecond !== null',
-    replace: '=> strict && record.perSecond !== null',
-    story: 'A bulk retry brings a strict queue back in the order in which its jobs ended.',
+    file: 'src/client/jobs/set-aside.ts',
+    find: 'this.#kept.sort(byEnqueue)',
+    replace: '',
+    story: 'A retry and a bulk retry bring jobs back in the order in which they ended.',
     killedBy: {
       vitest: 'test/client/retry-order.test.ts',
       test: 'a strict queue, whatever their ids, their states',
+    },
+  },
+  {
+    name: 'retry-all-due-at-once',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/core/jobs/transitions.ts',
+    find: 'if (n + 1 < ids.length && (ids[n] as string) > (ids[n + 1] as string)) step++',
+    replace: '',
+    story:
+      'Jobs of a queue without order that are retried together start by their ids, which may say nothing of their order.',
+    killedBy: {
+      vitest: 'test/client/retry-order.test.ts',
+      test: 'keep their priorities, and come back in the order of their enqueues',
+    },
+  },
+  {
+    name: 'retry-pages-overlap',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/client/jobs/change.ts',
+    find: '      ...(earlierMs > 0 && { earlierMs }),\n',
+    replace: '',
+    story: 'The jobs of the second page of a retry start before the last of the first page.',
+    killedBy: {
+      vitest: 'test/client/retry-order.test.ts',
+      test: 'keep their priorities, and come back in the order of their enqueues',
+    },
+  },
+  {
+    name: 'retry-walks-overlap',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/client/jobs/set-aside.ts',
+    find: ' + this.#beyond }',
+    replace: ' }',
+    story:
+      'Of more jobs than a retry keeps in memory those of the second walk start before some of the first.',
+    killedBy: {
+      vitest: 'test/client/set-aside.test.ts',
+      test: 'of which not all fit come back in the order of their enqueues, whatever their ids',
     },
   },
   {
