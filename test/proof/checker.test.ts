@@ -694,6 +694,19 @@ describe('the checker rejects', () => {
         retryTogether(s, ['a', 'b']).run('b', 't1').run('a', 't2')
         return s.historyOfProcesses({ order: ['mail/l'] })
       },
+      'jobs of a queue without order that one retry brings back by their ids': (s) => {
+        s.enqueue('b').wait(50).enqueue('a')
+        for (const id of ['a', 'b']) s.command('bury', id, () => s.finish(id, 'dead'))
+        const call = { f: 'command', action: 'retry', call: 7 } as const
+        s.record({ ...call, type: 'invoke', id: SELECTION })
+          .begin('b')
+          .begin('a')
+        for (const id of ['a', 'b']) s.record({ ...call, type: 'ok', id, result: 'ok' })
+        return s
+          .record({ ...call, type: 'ok', id: SELECTION })
+          .run('a', 't1')
+          .run('b', 't2')
+      },
       'a job that overtakes in its lane': (s) => {
         const row = { lane: 'l' }
         s.enqueue('a', { row }).enqueue('b', { row }).run('b', 't1').run('a', 't2')
@@ -731,6 +744,14 @@ describe('the checker rejects', () => {
         s.enqueue('a').enqueue('b').claim(['a', 'b'], 't1').start('a', 't1').end('a', 't1', 'throttled')
         s.settle('a', 't1', { to: 'ready', refund: true, waitMs: 10 }).wait(50)
         return s.start('b', 't1').end('b', 't1').settle('b', 't1').run('a', 't2').history()
+      },
+      'a start of what another worker had prefetched long before its lane was told to wait': (s) => {
+        s.enqueue('a').enqueue('b').as('w2#1').claim(['b'], 't2').as('w1#1').claim(['a'], 't1').wait(1_600)
+        s.start('a', 't1')
+          .end('a', 't1', 'throttled')
+          .settle('a', 't1', { to: 'ready', refund: true, waitMs: 10 })
+        s.wait(50).as('w2#1').start('b', 't2').end('b', 't2').settle('b', 't2')
+        return s.run('a', 't3').history({ prefetchMs: 1_500 })
       },
       'a burst too many': (s) => {
         s.enqueue('a').enqueue('b').enqueue('c').claim(['a', 'b', 'c'], 't1')
@@ -941,6 +962,17 @@ describe('the checker rejects', () => {
       'a cancel within the grace of a stop': (s) => {
         s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
         s.wait(50).end('a', 't1', 'cancelled').settle('a', 't1', { to: 'ready' }).stop('ok')
+        return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
+      },
+    },
+    'retry-spent': {
+      'an error because of a stop that counts': (s) => {
+        s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
+        s.wait(50)
+          .end('a', 't1', 'threw')
+          .settle('a', 't1', { to: 'delayed', count: 'errors', delayMs: 100 })
+          .stop('ok')
+          .wait(100)
         return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
       },
     },

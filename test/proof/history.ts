@@ -13,7 +13,7 @@
 import type { Counters, JobState, UniqueScope } from '../../src/core/jobs/job.ts'
 import type { ChangeAction } from '../../src/core/jobs/transitions.ts'
 import type { HoldKind, HoldTarget } from '../../src/core/lanes/holds.ts'
-import type { QueueCounts } from '../../src/store/store.ts'
+import type { ChangeRefusal, QueueCounts } from '../../src/store/store.ts'
 import type { FlowHistory } from './flows/history.ts'
 
 export interface History {
@@ -36,6 +36,8 @@ export interface Facts {
   readonly leaseMs: number
   /** How long all workers wait for a handler after its signal aborted. Absent: unknown. */
   readonly graceMs?: number
+  /** No job starts later than this after the claim that brought it: what waits longer for a slot goes back. Absent: unknown. */
+  readonly prefetchMs?: number
   /** The budgets of each queue, where its policy matters. */
   readonly queues: Readonly<Record<string, QueueFacts>>
   /** No more live leases than this at any moment, over the jobs that `of` accepts. */
@@ -176,6 +178,8 @@ export interface CommandRecord extends Common {
   readonly id: string
   /** On `ok`. */
   readonly result?: 'ok' | 'requested' | 'refused'
+  /** Of a refusal. */
+  readonly reason?: ChangeRefusal
 }
 
 /** Somebody puts a hold, or takes it away: one record for each. */
@@ -402,6 +406,7 @@ export type ViolationKind =
   | 'ran-after-stop'
   | 'handed-back-alive'
   | 'outcome-dropped'
+  | 'retry-spent'
   | 'pruned-early'
   | 'bad-shape'
   | 'miscounted'

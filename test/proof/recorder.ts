@@ -269,8 +269,11 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
       for (const id of targets(call)) recorder.write({ ...common, type: 'invoke', id })
       try {
         const reply = await store.change(call)
-        for (const { id, status } of reply.results)
-          recorder.write({ ...common, type: 'ok', id, result: status })
+        for (const result of reply.results) {
+          const { id, status } = result
+          const reason = status === 'refused' ? { reason: result.reason } : {}
+          recorder.write({ ...common, type: 'ok', id, result: status, ...reason })
+        }
         if (!('ids' in call.target)) recorder.write({ ...common, type: 'ok', id: SELECTION })
         return reply
       } catch (error) {

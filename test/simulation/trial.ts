@@ -16,6 +16,8 @@ import { Process, World } from './world.ts'
 /** How long after everything has healed the system may take to end all jobs. */
 const DRAIN_MS = 600_000
 const CLOSE_MS = 120_000
+/** A worker hands back what waited for a slot for longer, see docs/guarantees.md. */
+const PREFETCH_MS = 1_500
 /** Calls of which a trial has few: at the usual rate hardly one of them would go wrong. */
 const SELDOM: ReadonlySet<string> = new Set(['tell', 'moveRuns', 'addMembers'])
 
@@ -290,6 +292,7 @@ export class Trial {
         slackMs: 1,
         leaseMs: this.swarm.leaseMs,
         graceMs: GRACE_MS,
+        prefetchMs: PREFETCH_MS,
         queues,
         limits,
         rates: this.features.flatMap((feature) => feature.rates ?? []),

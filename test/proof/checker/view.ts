@@ -96,6 +96,8 @@ export interface View {
   readonly confirms: readonly Confirmed[]
   /** When the store's clock went back. */
   readonly clocks: readonly EventRecord[]
+  /** When processes stood still. */
+  readonly stalls: readonly EventRecord[]
   readonly leaseOf: (id: string, token: string) => LeaseView | undefined
   readonly flows: FlowHistory | undefined
 }
@@ -113,6 +115,7 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
   const looks: Asked<CountsRecord>[] = []
   const confirms: Confirmed[] = []
   const clocks: EventRecord[] = []
+  const stalls: EventRecord[] = []
   const pairs = new Pairs()
   const selections = new Map<string, CommandRecord>()
   const order = new Order(audit, facts.slackMs)
@@ -225,6 +228,9 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
       case 'clock':
         clocks.push(record)
         break
+      case 'stall':
+        stalls.push(record)
+        break
       case 'crash':
         // The one that died wrote it, or whoever killed it did and names it.
         for (const proc of [record.proc, record.what]) {
@@ -249,6 +255,7 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
     looks,
     confirms,
     clocks,
+    stalls,
     leaseOf: (id, token) => leases.get(leaseKey(id, token)),
     flows,
   }
