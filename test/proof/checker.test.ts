@@ -74,6 +74,16 @@ function look(
   return s.record({ f: 'counts', type: 'ok', call: 1, now: s.now, counts })
 }
 
+/** A worker of a queue sends a heartbeat, and after some time somebody is told of the queue `mail`: one job is ready. */
+function told(s: Story, queue: string, afterMs: number, unhandled: number): Story {
+  const worker = { f: 'attend', workerId: 'w', queues: [queue] } as const
+  s.record({ ...worker, type: 'invoke' })
+    .record({ ...worker, type: 'ok' })
+    .wait(afterMs)
+  s.record({ f: 'handled', type: 'invoke', call: 1 })
+  return s.record({ f: 'handled', type: 'ok', call: 1, queues: [{ queue: 'mail', ready: 1, unhandled }] })
+}
+
 const story = (): Story => new Story()
 const slot = (id: string, at: number): Story =>
   story().change(id, { state: 'ready', dueAt: 1_000, slot: { schedule: 's', slot: at } })
@@ -350,6 +360,10 @@ describe('the checker accepts', () => {
       s.enqueue('a').enqueue('b').claim(['a'], 't1').start('a', 't1').crash('w1#1').wait(LEASE_MS).as('w2#1')
       s.run('b', 't2').settle('a', 't1', { to: 'ready', count: 'lost', rescue: true }).run('a', 't3')
       return s.history({ limits: [{ name: 'one', limit: 1, of: () => true }] })
+    },
+    'jobs that no live worker handles, and jobs that one does': (s) => {
+      told(told(s.enqueue('a'), 'fast', 10, 1).wait(20), 'mail', 29_000, 0)
+      return s.record({ f: 'depart', type: 'invoke', workerId: 'w' }).run('a', 't1')
     },
     'the right counts': (s) => {
       s.enqueue('a').run('a', 't1')
@@ -964,6 +978,19 @@ describe('the checker rejects', () => {
         s.wait(50).end('a', 't1', 'cancelled').settle('a', 't1', { to: 'ready' }).stop('ok')
         return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
       },
+    },
+    'unhandled-wrong': {
+      'jobs that are unhandled beside a worker': (s) => told(s.enqueue('a'), 'mail', 10, 1).run('a', 't1'),
+      'jobs that are handled by a worker that has been silent for long': (s) =>
+        told(s.enqueue('a'), 'mail', 31_000, 0).run('a', 't1'),
+      'jobs that are handled by a worker that was taken off the list': (s) => {
+        told(s.enqueue('a'), 'mail', 10, 0).record({ f: 'depart', type: 'invoke', workerId: 'w' })
+        s.record({ f: 'depart', type: 'ok', workerId: 'w' }).record({ f: 'handled', type: 'invoke', call: 2 })
+        const queues = [{ queue: 'mail', ready: 1, unhandled: 0 }]
+        return s.record({ f: 'handled', type: 'ok', call: 2, queues }).run('a', 't1')
+      },
+      'jobs that are handled by a worker of another queue': (s) =>
+        told(s.enqueue('a'), 'fast', 10, 0).run('a', 't1'),
     },
     'retry-spent': {
       'an error because of a stop that counts': (s) => {

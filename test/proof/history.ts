@@ -142,6 +142,9 @@ export type HistoryRecord =
   | ToldRecord
   | StopRecord
   | CountsRecord
+  | AttendRecord
+  | DepartRecord
+  | HandledRecord
   | EventRecord
 
 /** One record for each job. */
@@ -295,6 +298,27 @@ export interface CountsRecord extends Common {
   readonly counts?: readonly QueueCounts[]
 }
 
+/** A worker puts itself on the list, at its start and with each heartbeat. */
+export interface AttendRecord extends Common {
+  readonly f: 'attend'
+  readonly workerId: string
+  readonly queues: readonly string[]
+}
+
+/** A worker is taken off the list: `invoke`, and `ok` when that was answered. */
+export interface DepartRecord extends Common {
+  readonly f: 'depart'
+  readonly workerId: string
+}
+
+/** What a caller was told of the queues: how many jobs are ready, and how many of them no worker handles. Only the answer has them. */
+export interface HandledRecord extends Common {
+  readonly f: 'handled'
+  /** The same for a question and its answer. */
+  readonly call: number
+  readonly queues?: readonly { readonly queue: string; readonly ready: number; readonly unhandled: number }[]
+}
+
 /** What happened to the world: for people who read a trace. `clock`: the store's clock went back. */
 export interface EventRecord extends Common {
   readonly f: 'crash' | 'fault' | 'heal' | 'stall' | 'clock'
@@ -411,6 +435,7 @@ export type ViolationKind =
   | 'bad-shape'
   | 'miscounted'
   | 'not-by-the-clock'
+  | 'unhandled-wrong'
   | 'stuck-lease'
   | 'not-drained'
   | 'leak'

@@ -205,7 +205,6 @@ export class BulkRunner implements Duty {
     }
     this.#aside.set(id, aside)
     const before = runtime.mono()
-    const isWalking = record.cursor !== ASIDE
     if (record.cursor !== ASIDE) {
       const { jobs, cursor, searched } = await this.#search(record, PAGE)
       for (const job of jobs) aside.add(job)

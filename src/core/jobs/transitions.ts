@@ -371,7 +371,7 @@ export function inOrder<Item, Result>(
  * next where its id comes after the id of that. For each job: how many milliseconds before the last one.
  */
 export function stepsBefore(ids: readonly string[]): number[] {
-  const steps: number[] = new Array(ids.length)
+  const steps = ids.map(() => 0)
   for (let n = ids.length - 1, step = 0; n >= 0; n--) {
     if (n + 1 < ids.length && (ids[n] as string) > (ids[n + 1] as string)) step++
     steps[n] = step

@@ -195,6 +195,16 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'unhandled-beside-a-worker',
+    incidents: [8, 45],
+    rule: 'R8',
+    file: 'src/core/jobs/unhandled.ts',
+    find: 'return handled.has(queue) ? 0 : ready',
+    replace: 'return handled.size === 1 && handled.has(queue) ? 0 : ready',
+    story: 'Jobs count as unhandled although a live worker handles their queue, among others.',
+    killedBy: { simulation: 'memory', trials: 100 },
+  },
+  {
     name: 'unhandled-ends-with-time',
     incidents: [8],
     rule: 'R8',

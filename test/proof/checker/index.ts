@@ -29,6 +29,7 @@ import { shapes } from './shape.ts'
 import { stopIsStop } from './shutdown.ts'
 import { stopCostsNothing, stopWaits } from './stopping.ts'
 import { notEarly } from './time.ts'
+import { unhandledIsTrue } from './unhandled.ts'
 import { uniqueKeys } from './unique.ts'
 import { fateOf, type Invariant, type View, viewOf } from './view.ts'
 
@@ -68,6 +69,7 @@ const INVARIANTS: readonly Invariant[] = [
   shapes, // I-24
   countsAgree, // I-25
   countsGoByTheClock, // I-25
+  unhandledIsTrue, // I-25
   drains, // L-1, L-3
   leasesEnd, // L-2
   nothingLeaks, // L-6
