@@ -309,7 +309,6 @@ describe("the rescue by the store's own knowledge of life", () => {
     await scene.advance(15_000)
     Object.assign(calls, { all: 0, some: 0, expired: 0 })
     await scene.advance(60_000)
-    console.info('calls in a minute of 100 workers', calls)
 
     // 3 workers look every second, and 97 every ten; in between they ask for those 3 alone.
     expect(calls.all).toBeLessThan(1_000)
