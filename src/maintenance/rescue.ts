@@ -17,10 +17,17 @@ import type {
 /** Leases looked at in one call, and calls in one turn: a mass expiry is worked off in portions. */
 const PAGE = 500
 const PAGES = 10
-/** How many of the living workers of a queue look for dead ones every second; the others every ten seconds. */
+/** How many of the live processes that handle a queue look for dead workers every second; the others rely on them. */
 const ON_DUTY = 3
+/** A process that is not on duty checks this often that those on duty live. */
+const CHECK_MS = 2_000
+/** And looks at all workers this often, because they come and go. */
+const RELY_MS = 10_000
 /** A worker whose last heartbeat is this far from the own one is not counted on: three beats of the longest interval. */
 const SILENT_MS = 30_000
+
+/** The workers that share a store, and so its connection. */
+const MATES = new WeakMap<Store, Set<string>>()
 
 export interface RescuerOptions {
   readonly store: Store
@@ -51,9 +58,14 @@ export class Rescuer {
   #outageSince: number | null = null
   #calmUntil = 0
   #isOneOfFew = true
+  /** For each queue that this worker leaves to others: the workers on duty. Null: it looks itself. */
+  #reliedOn: readonly (readonly string[])[] | null = null
+  /** Until then it relies on them. */
+  #relyUntil = 0
 
   constructor(options: RescuerOptions) {
     this.#options = options
+    MATES.set(options.store, MATES.get(options.store) ?? new Set())
   }
 
   /** Somebody else in this process could not reach the store: the living may not have been able to renew. */
@@ -71,8 +83,10 @@ export class Rescuer {
     const { store, runtime, leaseMs } = this.#options
     const sources = this.#options.sources()
     const quickMs = store.capabilities.liveness ? 1_000 : Math.min(5_000, leaseMs / 3)
+    const jitter = (): number => 0.75 + runtime.random() / 2
     if (sources.length === 0) return quickMs
     try {
+      if (this.#reliedOn !== null && (await this.#isOnDutyAlive(this.#reliedOn))) return CHECK_MS * jitter()
       const { onDuty, gone } = await this.#lookAround()
       if (this.#outageSince !== null) {
         // This proves that the store answers again.
@@ -81,7 +95,7 @@ export class Rescuer {
       }
       if (runtime.mono() < this.#calmUntil) return quickMs
       await this.#rescue(gone)
-      return (onDuty ? quickMs : 10 * quickMs) * (0.75 + runtime.random() / 2)
+      return Math.min((onDuty ? quickMs : CHECK_MS) * jitter(), onDuty ? this.#untilGraceEndsMs() : Infinity)
     } catch (error) {
       this.noticeOutage()
       throw error
@@ -106,6 +120,8 @@ export class Rescuer {
     if (!store.capabilities.liveness) return { onDuty: true, gone: [] }
     const { workers } = await store.workers({})
     const now = runtime.mono()
+    const mates = MATES.get(store)?.add(workerId) ?? []
+    for (const id of mates) if (!workers.some((worker) => worker.id === id)) MATES.get(store)?.delete(id)
     const goneNow = new Set(workers.filter((worker) => worker.life === 'gone').map((worker) => worker.id))
     for (const id of this.#goneSince.keys()) if (!goneNow.has(id)) this.#goneSince.delete(id)
     for (const id of goneNow) if (!this.#goneSince.has(id)) this.#goneSince.set(id, now)
@@ -114,15 +130,41 @@ export class Rescuer {
     const sources = this.#options.sources()
     const peers = peersOf(workers, workerId)
     this.#isOneOfFew = sources.some(({ space }) =>
-      isAmongFirst(peers, workerId, (peer) => peer.space === space),
+      isIn(onDutyAmong(peers, this.#options, (peer) => peer.space === space)),
     )
     // A worker rescues only what it handles, so each queue needs workers of its own on duty.
-    const onDuty = sources.some(({ space, queue }) =>
-      isAmongFirst(peers, workerId, (peer) => peer.space === space && peer.queues.includes(queue)),
-    )
-    // Every worker looks while a death is recent, in case those on duty hang.
+    const duties = sources.map(({ space, queue }) => {
+      const handles = (peer: WorkerPresence): boolean => peer.space === space && peer.queues.includes(queue)
+      return onDutyAmong(peers, this.#options, handles)
+    })
+    const onDuty = duties.some(isIn)
+    // Every process looks while a death is recent, in case those on duty hang.
     const isRecent = [...this.#goneSince.values()].some((since) => now - since < SILENT_MS)
-    return { onDuty: onDuty || isRecent, gone }
+    this.#reliedOn =
+      onDuty || isRecent ? null : duties.flatMap(({ ids, isChecked }) => (isChecked ? [] : [ids]))
+    this.#relyUntil = now + RELY_MS * (0.75 + runtime.random() / 2)
+    return { onDuty, gone }
+  }
+
+  /**
+   * Whether the looking can be left to others: those on duty may have died together. A look at them alone is cheap, however
+   * many workers there are.
+   */
+  async #isOnDutyAlive(duties: readonly (readonly string[])[]): Promise<boolean> {
+    const { store, runtime, workerId } = this.#options
+    if (this.#outageSince !== null || runtime.mono() >= this.#relyUntil) return false
+    if (duties.length === 0) return true
+    const { workers } = await store.workers({ ids: [...new Set([workerId, ...duties.flat()])] })
+    const live = new Set(peersOf(workers, workerId).map(({ id }) => id))
+    return duties.every((ids) => ids.some((id) => live.has(id)))
+  }
+
+  /** When the first of those that were seen as gone counts as dead: looking exactly then saves half a second on average. */
+  #untilGraceEndsMs(): number {
+    const { runtime, graceMs } = this.#options
+    const now = runtime.mono()
+    const ends = [...this.#goneSince.values()].map((since) => since + graceMs).filter((at) => at > now)
+    return Math.ceil(Math.min(...ends) - now)
   }
 
   async #rescue(gone: readonly string[]): Promise<void> {
@@ -216,26 +258,61 @@ export class Rescuer {
 
 /**
  * The workers that can be relied on, by id. One that only stopped sending heartbeats may be on the list for an hour, and longer
- * when the store's clock was set back: then its last heartbeat is the newest, so they are compared with the own one.
+ * when the store's clock was set back: then its last heartbeat is the newest, so they are compared with the own one. Of a
+ * worker whose life the store cannot tell nobody knows whether it can tell that of others, unless this is so of the own one.
  */
 function peersOf(workers: readonly WorkerPresence[], workerId: string): readonly WorkerPresence[] {
   const own = workers.find(({ id }) => id === workerId)
   const now = own?.seenAt ?? Math.max(...workers.map(({ seenAt }) => seenAt))
   return workers
-    .filter(({ life, seenAt }) => life !== 'gone' && Math.abs(now - seenAt) < SILENT_MS)
+    .filter(({ life }) => life === 'here' || (life === 'unsure' && own?.life !== 'here'))
+    .filter(({ seenAt }) => Math.abs(now - seenAt) < SILENT_MS)
     .sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** Whether fewer than {@link ON_DUTY} of these peers precede the worker. One that is not on the list yet is on duty. */
-function isAmongFirst(
+/** The workers on duty for a queue, or for a space. */
+interface DutyList {
+  readonly ids: readonly string[]
+  readonly isIn: boolean
+  /** An earlier worker checks for this one: both live by the same connection. */
+  readonly isChecked: boolean
+}
+
+/**
+ * The first {@link ON_DUTY} workers, in as many processes and on as many hosts as there are: workers of one process die together, and
+ * so do processes of one host. Two hosts may have the same name, so this is a preference and no more. A worker that is not
+ * on the list yet is on duty.
+ */
+function onDutyAmong(
   peers: readonly WorkerPresence[],
-  workerId: string,
+  { workerId, store }: Pick<RescuerOptions, 'workerId' | 'store'>,
   counts: (peer: WorkerPresence) => boolean,
-): boolean {
-  let before = 0
-  for (const peer of peers) {
-    if (peer.id === workerId) return true
-    if (counts(peer) && ++before === ON_DUTY) return false
+): DutyList {
+  const own = peers.find(({ id }) => id === workerId)
+  const candidates = peers.filter((peer) => counts(peer) || peer === own)
+  const nth = counter()
+  const order = candidates.map(({ id, host, pid }) => {
+    const inProcess = nth(`${host} ${pid}`)
+    return { id, inProcess, onHost: nth(`${inProcess} on ${host}`) }
+  })
+  const ids = order
+    .sort((a, b) => a.inProcess - b.inProcess || a.onHost - b.onHost)
+    .slice(0, ON_DUTY)
+    .map(({ id }) => id)
+  const first = candidates.find(({ id }) => MATES.get(store)?.has(id))
+  return { ids, isIn: own === undefined || ids.includes(workerId), isChecked: first !== own }
+}
+
+/** Counts how often it was given each name before. */
+function counter(): (name: string) => number {
+  const counts = new Map<string, number>()
+  return (name) => {
+    const count = counts.get(name) ?? 0
+    counts.set(name, count + 1)
+    return count
   }
-  return true
+}
+
+function isIn(list: DutyList): boolean {
+  return list.isIn
 }

@@ -14,7 +14,7 @@ export interface Exposed {
   readonly queues: readonly {
     readonly queue: string
     readonly states: Readonly<Record<string, number>>
-    /** How long the ready job that is next has waited; null if none is ready. */
+    /** How long the oldest of the ready jobs has waited since it was due; null if none is ready. */
     readonly oldestMs: number | null
     /** How many of the ready jobs no live worker handles: all of them, or 0. */
     readonly unhandled: number

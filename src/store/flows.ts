@@ -3,7 +3,7 @@ import type { Run, RunMove, RunStatus } from '../core/flows/runs.ts'
 import type { NewJob } from '../core/jobs/job.ts'
 
 /**
- * Groups and runs, see `core/groups.ts` and `core/runs.ts`. They are made by {@link Store.insert}, together with their
+ * Groups and runs, see `core/flows/groups.ts` and `core/flows/runs.ts`. They are made by {@link Store.insert}, together with their
  * jobs; a run is moved by the settlement of a job, or by a call. Whatever ends a member (a settlement, a change, a run's
  * move, the insert of a job whose unique key is held) counts it and fires what is due in that same transaction; a
  * retry takes its outcome back. Groups of different runs never wait for each other.

@@ -4,6 +4,10 @@ import type { Hold, HoldKind, HoldTarget } from '../core/lanes/holds.ts'
  * Holds. Putting and releasing one costs the same however many jobs it keeps back: no job is touched, the claim asks.
  * When `hold` has answered, no claim takes a job of its target until it is released or ends, and a claim that was under
  * way when it was called has either finished before the answer or sees it.
+ *
+ * A hold says nothing of jobs that were claimed before it: those are leased, and a store settles and extends them as ever. The claimer
+ * hands back what it prefetched and has not started, by a settlement. So a job that is handed back under a hold stays ready, in its
+ * place, and is not claimed until the hold is released; then it is at once, also if it became due in the meantime.
  */
 export interface HoldStore {
   /**

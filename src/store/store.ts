@@ -59,8 +59,8 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
    * Inserts jobs, in order. A job whose id exists already in its queue is `ok` and `known`, and left as it is. A job
    * whose unique key is held by another is a `duplicate`, and its conflict rule was applied to that other job.
    * If the id of one of them is that of a job in another queue of its space, the call throws `ID_TAKEN` (see
-   * `core/taken.ts`) and nothing of it is written; so it does if the id of a run is that of a run of another flow, of any version. What groups, moves and schedules enqueue has ids that were made
-   * for it; if one is taken nevertheless, that job is left out.
+   * `core/jobs/taken-ids.ts`) and nothing of it is written; so it does if the id of a run is that of a run of another flow, of any
+   * version. What groups, moves and schedules enqueue has ids that were made for it; if one is taken nevertheless, that job is left out.
    * Redis: for each job EXISTS job, GET unique; HSET job; ZADD ready|delayed; HINCRBY counts.
    */
   insert(call: InsertCall): Promise<InsertReply>
@@ -68,7 +68,8 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   /**
    * Leases ready jobs: delayed ones that are due become ready first (at most {@link PROMOTE_LIMIT} per
    * source), then, source by source, the lowest ranks are taken; where there are limits, lane by lane as
-   * `core/lanes.ts` says. What is in {@link ClaimCall.first} goes before the others. A source that is held is left as it is. With `ids` the named jobs are taken
+   * `core/lanes/lanes.ts` says. What is in {@link ClaimCall.first} goes before the others. A source that is held is left as it is. A
+   * ready job that no worker claims stays ready, in its place, for any time: nothing else ends or moves it. With `ids` the named jobs are taken
    * by primary key under the same guard, and no query searches for work. After a lost reply, {@link ClaimCall.again}
    * asks for what was taken.
    * Redis: ZRANGEBYSCORE delayed → ZADD ready; ZPOPMIN ready; HSET lease; ZADD leases by expiry.
@@ -77,7 +78,8 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
 
   /**
    * Prolongs leases. Each result says whether the lease still holds, and whether somebody asked the
-   * job to stop. Redis: for each HGET token, compare; HSET and ZADD leases.
+   * job to stop. A worker that stops extends the leases of its running handlers through the drain and the grace, as if it did not stop,
+   * and settles each or hands it back before it departs: a store never ends a lease because its worker is about to. Redis: for each HGET token, compare; HSET and ZADD leases.
    */
   extend(call: ExtendCall): Promise<ExtendReply>
 
@@ -86,6 +88,7 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
    * next claim in the same round trip. A settlement is accepted only while its token is the job's
    * current lease; one that the holder of this very token already did is `ok` again, with the state to which it led;
    * everything else is refused and changes nothing, nor do its enqueued jobs exist.
+   * A job that is handed back is ready in its old place, and its start is not counted.
    * A rescue ends the token with the lease: it is refused when the holder was first, and the holder after it.
    * Redis: for each HGET token, compare; ZREM leases; ZADD or HDEL; then insert, then claim, as above.
    */
@@ -125,8 +128,8 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   /**
    * How many jobs each queue of a space has in each state by the store's clock, and since when the oldest has waited, at a cost
    * that does not depend on how many there are: stored counters, of delayed jobs also by when they are due, the jobs due within the
-   * current second, and the first entries of the indexes of waiting jobs. It writes nothing. Redis: HMGET counts; ZLEXCOUNT
-   * delayed; ZRANGEBYLEX LIMIT.
+   * current second, and the first entries of the indexes of waiting jobs. It writes nothing. It does not know which workers handle
+   * a queue: that ready jobs are unhandled follows from {@link workers}. Redis: HMGET counts; ZLEXCOUNT delayed; ZRANGEBYLEX LIMIT.
    */
   counts(call: CountsCall): Promise<CountsReply>
 
@@ -148,9 +151,10 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   /** Takes a worker off the list at a clean stop. */
   depart(call: { readonly workerId: string }): Promise<void>
 
-  /** The workers on the list, with what the store knows about their life. */
+  /** The workers on the list, or those of these ids, with what the store knows about their life. Redis: HVALS or HMGET; CLIENT LIST ID. */
   workers(call: {
     readonly space?: string
+    readonly ids?: readonly string[]
     readonly now?: number
   }): Promise<{ readonly workers: readonly WorkerPresence[] }>
 
@@ -439,10 +443,16 @@ export interface ChangeCall {
   readonly priority?: number
   /**
    * For `reschedule`: when the jobs are due, by the store's clock. One that is over means now.
-   * For `retry`: when the operation began of which this call is a part, by the store's clock: all of its jobs are due then,
-   * and so come back in the order of their enqueues. One that is not over means now. @default now
+   * For `retry`: when the operation began of which this call is a part, by the store's clock: its last job is due then. One
+   * that is not over means now. @default now
    */
   readonly dueAt?: number
+  /**
+   * For `retry`: the last job of this call is due so much before `dueAt`, because other calls of the operation follow. The jobs of a call
+   * are due in the order of their enqueues (`byEnqueue`), each 1 ms before the next where its id comes after that one's, see
+   * `stepsBefore`. @default 0
+   */
+  readonly earlierMs?: number
   /** JSON text of a failure, kept with jobs that this ends. */
   readonly failure: string | null
   /** How long jobs that this ends are kept. */
@@ -473,7 +483,7 @@ export type ChangeResult =
 
 /**
  * `unknown`: no such job in this space. `state`: not possible in its present state. `unique`: its key is held. `run`: it belongs
- * to a run of a flow that does not wait for it any more, see `mayRejoin` in `core/runs.ts`; decided in the transaction of the change.
+ * to a run of a flow that does not wait for it any more, see `mayRejoin` in `core/flows/runs.ts`; decided in the transaction of the change.
  */
 export type ChangeRefusal = 'unknown' | 'state' | 'unique' | 'run'
 

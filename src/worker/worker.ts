@@ -41,8 +41,8 @@ const STALE_MS = 1_000
 /** How long a stop waits for outcomes to be saved, and then for the last calls to end. */
 const SAVE_MS = 10_000
 const SIGN_OFF_MS = 5_000
-/** A duty of others is looked at again after this time: they may be gone. */
-const NOT_MINE_MS = 60_000
+/** A duty that is left to others is checked again after this time, without a call: they may have died. */
+const NOT_MINE_MS = 5_000
 const POLL_WITH_HINTS_MS = 5_000
 const POLL_WITHOUT_HINTS_MS = 250
 /** A notifier that is down for this long is worth a warning; a shorter time is a reconnection. */

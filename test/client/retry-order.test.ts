@@ -184,20 +184,46 @@ describe.each(STORES)('jobs that are retried in %s come back in the order of the
 })
 
 describe.each(STORES)('jobs of a queue without order in %s', (name) => {
-  it('keep their priorities, and come back by id', { timeout: 120_000 }, async () => {
+  it('keep their priorities, and come back in the order of their enqueues', {
+    timeout: 120_000,
+  }, async () => {
     const skep = openSkep(await openStore(name))
-    const handles = await skep.enqueueMany(plain, numbers(620), { each: (n) => ({ priority: n % 2 }) })
-    const ids = handles.map(({ id }) => id)
-    const wanted = [...numbers(620).filter((n) => n % 2 === 1), ...numbers(620).filter((n) => n % 2 === 0)]
+    const ids: string[] = []
+    for (const from of numbers(62)) {
+      const each = (n: number): { priority: number; id: string } => ({
+        priority: n % 2,
+        id: jobIdOf(plain, `${n}`),
+      })
+      const handles = await skep.enqueueMany(plain, numbers(10, 10 * from), { each })
+      ids.push(...handles.map(({ id }) => id))
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    const jobs = await Promise.all(ids.map((id) => skep.jobs.get(id)))
+    const enqueuedAt = jobs.map((job) => job?.enqueuedAt.getTime() as number)
+    expect(new Set(enqueuedAt).size).toBeGreaterThan(30)
+    // Of one call nothing tells which came first.
+    const placeOf = (n: unknown): number[] => [1 - ((n as number) % 2), enqueuedAt[n as number] as number]
+    const check = async (count: number): Promise<void> => {
+      const places = (await waiting(skep, plain)).map(placeOf)
+      const wanted = numbers(count).map(placeOf)
+      expect(places).toEqual(wanted.sort(([a = 0, b = 0], [c = 0, d = 0]) => a - c || b - d))
+    }
+    const states = ['cancelled', 'dead'] as const
 
     await endBackwards(skep, ids)
-    expect(await skep.jobs.retry({ queue: 'plain', state: ['cancelled', 'dead'] })).toMatchObject({
-      changed: 620,
-    })
-    expect(await waiting(skep, plain)).toEqual(wanted)
+    expect(await skep.jobs.retry({ queue: 'plain', state: states })).toMatchObject({ changed: 620 })
+    await check(620)
 
     await endBackwards(skep, ids)
     expect(await skep.jobs.retry(ids.toReversed())).toMatchObject({ changed: 620 })
-    expect(await waiting(skep, plain)).toEqual(wanted)
+    await check(620)
+
+    await endBackwards(skep, ids)
+    expect(await retryInBulk(skep, 'queue:plain state:dead,cancelled')).toBe(620)
+    await check(620)
+
+    await endBackwards(skep, ids)
+    expect(await skep.jobs.retry(ids.slice(0, 310).toReversed())).toMatchObject({ changed: 310 })
+    await check(310)
   })
 })

@@ -42,6 +42,22 @@ describe.each(STORES)('on %s', (store) => {
     expect(sums).toEqual([0, 50_005_000])
   })
 
+  it('a job of a run can be copied while the run, and all runs above it, wait for it', async () => {
+    const { skep } = await openStage(store)
+    const run = await skep.start(parallel, { n: 1 })
+    const worker = skep.worker([parallel])
+    await until(async () => (await skep.jobs.list({ queue: 'wait' })).jobs.length === 2)
+    await worker.stop()
+    const id = (await skep.jobs.list({ queue: 'wait' })).jobs[0]?.id as string
+
+    const copy = await skep.jobs.copy(id)
+    expect(await copy.get()).toMatchObject({ payload: { n: 1 }, headers: { 'skep-copy-of': id } })
+
+    await run.cancel()
+    await expect(skep.jobs.copy(id)).rejects.toMatchObject({ code: 'RUN_NOT_WAITING' })
+    await expect(skep.jobs.copy(copy.id)).resolves.toMatchObject({ duplicate: false })
+  })
+
   it('a job of a run that was undone runs again with a retry of the run alone', async () => {
     const { skep } = await openStage(store)
     const said: string[] = []
@@ -70,6 +86,14 @@ describe.each(STORES)('on %s', (store) => {
     const byId = await skep.jobs.retry(id)
     const bulk = await skep.bulk.start({ action: 'retry', query: 'queue:ship state:dead' })
     await until(async () => (await skep.bulk.get(bulk.id))?.status === 'done')
+    await expect(skep.jobs.copy(id)).rejects.toMatchObject({
+      code: 'RUN_NOT_WAITING',
+      facts: { id, run: run.id },
+    })
+    await expect(skep.jobs.copy(id, { queue: 'other', payload: { n: 2 } })).rejects.toThrow('run.retry()')
+    const move = await skep.bulk.start({ action: 'move', query: 'queue:ship state:dead', queue: 'other' })
+    await until(async () => (await skep.bulk.get(move.id))?.status === 'done')
+    expect(await skep.bulk.get(move.id)).toMatchObject({ changed: 0, refused: 1 })
 
     const refused = { changed: 0, requested: 0, refused: [{ id, reason: 'run' }] }
     expect([byQueue, byId]).toEqual([refused, refused])

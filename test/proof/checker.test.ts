@@ -74,6 +74,16 @@ function look(
   return s.record({ f: 'counts', type: 'ok', call: 1, now: s.now, counts })
 }
 
+/** A worker of a queue sends a heartbeat, and after some time somebody is told of the queue `mail`: one job is ready. */
+function told(s: Story, queue: string, afterMs: number, unhandled: number): Story {
+  const worker = { f: 'attend', workerId: 'w', queues: [queue] } as const
+  s.record({ ...worker, type: 'invoke' })
+    .record({ ...worker, type: 'ok' })
+    .wait(afterMs)
+  s.record({ f: 'handled', type: 'invoke', call: 1 })
+  return s.record({ f: 'handled', type: 'ok', call: 1, queues: [{ queue: 'mail', ready: 1, unhandled }] })
+}
+
 const story = (): Story => new Story()
 const slot = (id: string, at: number): Story =>
   story().change(id, { state: 'ready', dueAt: 1_000, slot: { schedule: 's', slot: at } })
@@ -350,6 +360,10 @@ describe('the checker accepts', () => {
       s.enqueue('a').enqueue('b').claim(['a'], 't1').start('a', 't1').crash('w1#1').wait(LEASE_MS).as('w2#1')
       s.run('b', 't2').settle('a', 't1', { to: 'ready', count: 'lost', rescue: true }).run('a', 't3')
       return s.history({ limits: [{ name: 'one', limit: 1, of: () => true }] })
+    },
+    'jobs that no live worker handles, and jobs that one does': (s) => {
+      told(told(s.enqueue('a'), 'fast', 10, 1).wait(20), 'mail', 29_000, 0)
+      return s.record({ f: 'depart', type: 'invoke', workerId: 'w' }).run('a', 't1')
     },
     'the right counts': (s) => {
       s.enqueue('a').run('a', 't1')
@@ -694,6 +708,19 @@ describe('the checker rejects', () => {
         retryTogether(s, ['a', 'b']).run('b', 't1').run('a', 't2')
         return s.historyOfProcesses({ order: ['mail/l'] })
       },
+      'jobs of a queue without order that one retry brings back by their ids': (s) => {
+        s.enqueue('b').wait(50).enqueue('a')
+        for (const id of ['a', 'b']) s.command('bury', id, () => s.finish(id, 'dead'))
+        const call = { f: 'command', action: 'retry', call: 7 } as const
+        s.record({ ...call, type: 'invoke', id: SELECTION })
+          .begin('b')
+          .begin('a')
+        for (const id of ['a', 'b']) s.record({ ...call, type: 'ok', id, result: 'ok' })
+        return s
+          .record({ ...call, type: 'ok', id: SELECTION })
+          .run('a', 't1')
+          .run('b', 't2')
+      },
       'a job that overtakes in its lane': (s) => {
         const row = { lane: 'l' }
         s.enqueue('a', { row }).enqueue('b', { row }).run('b', 't1').run('a', 't2')
@@ -731,6 +758,14 @@ describe('the checker rejects', () => {
         s.enqueue('a').enqueue('b').claim(['a', 'b'], 't1').start('a', 't1').end('a', 't1', 'throttled')
         s.settle('a', 't1', { to: 'ready', refund: true, waitMs: 10 }).wait(50)
         return s.start('b', 't1').end('b', 't1').settle('b', 't1').run('a', 't2').history()
+      },
+      'a start of what another worker had prefetched long before its lane was told to wait': (s) => {
+        s.enqueue('a').enqueue('b').as('w2#1').claim(['b'], 't2').as('w1#1').claim(['a'], 't1').wait(1_600)
+        s.start('a', 't1')
+          .end('a', 't1', 'throttled')
+          .settle('a', 't1', { to: 'ready', refund: true, waitMs: 10 })
+        s.wait(50).as('w2#1').start('b', 't2').end('b', 't2').settle('b', 't2')
+        return s.run('a', 't3').history({ prefetchMs: 1_500 })
       },
       'a burst too many': (s) => {
         s.enqueue('a').enqueue('b').enqueue('c').claim(['a', 'b', 'c'], 't1')
@@ -941,6 +976,30 @@ describe('the checker rejects', () => {
       'a cancel within the grace of a stop': (s) => {
         s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
         s.wait(50).end('a', 't1', 'cancelled').settle('a', 't1', { to: 'ready' }).stop('ok')
+        return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
+      },
+    },
+    'unhandled-wrong': {
+      'jobs that are unhandled beside a worker': (s) => told(s.enqueue('a'), 'mail', 10, 1).run('a', 't1'),
+      'jobs that are handled by a worker that has been silent for long': (s) =>
+        told(s.enqueue('a'), 'mail', 31_000, 0).run('a', 't1'),
+      'jobs that are handled by a worker that was taken off the list': (s) => {
+        told(s.enqueue('a'), 'mail', 10, 0).record({ f: 'depart', type: 'invoke', workerId: 'w' })
+        s.record({ f: 'depart', type: 'ok', workerId: 'w' }).record({ f: 'handled', type: 'invoke', call: 2 })
+        const queues = [{ queue: 'mail', ready: 1, unhandled: 0 }]
+        return s.record({ f: 'handled', type: 'ok', call: 2, queues }).run('a', 't1')
+      },
+      'jobs that are handled by a worker of another queue': (s) =>
+        told(s.enqueue('a'), 'fast', 10, 0).run('a', 't1'),
+    },
+    'retry-spent': {
+      'an error because of a stop that counts': (s) => {
+        s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
+        s.wait(50)
+          .end('a', 't1', 'threw')
+          .settle('a', 't1', { to: 'delayed', count: 'errors', delayMs: 100 })
+          .stop('ok')
+          .wait(100)
         return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
       },
     },

@@ -13,7 +13,7 @@
 import type { Counters, JobState, UniqueScope } from '../../src/core/jobs/job.ts'
 import type { ChangeAction } from '../../src/core/jobs/transitions.ts'
 import type { HoldKind, HoldTarget } from '../../src/core/lanes/holds.ts'
-import type { QueueCounts } from '../../src/store/store.ts'
+import type { ChangeRefusal, QueueCounts } from '../../src/store/store.ts'
 import type { FlowHistory } from './flows/history.ts'
 
 export interface History {
@@ -36,6 +36,8 @@ export interface Facts {
   readonly leaseMs: number
   /** How long all workers wait for a handler after its signal aborted. Absent: unknown. */
   readonly graceMs?: number
+  /** No job starts later than this after the claim that brought it: what waits longer for a slot goes back. Absent: unknown. */
+  readonly prefetchMs?: number
   /** The budgets of each queue, where its policy matters. */
   readonly queues: Readonly<Record<string, QueueFacts>>
   /** No more live leases than this at any moment, over the jobs that `of` accepts. */
@@ -140,6 +142,9 @@ export type HistoryRecord =
   | ToldRecord
   | StopRecord
   | CountsRecord
+  | AttendRecord
+  | DepartRecord
+  | HandledRecord
   | EventRecord
 
 /** One record for each job. */
@@ -176,6 +181,8 @@ export interface CommandRecord extends Common {
   readonly id: string
   /** On `ok`. */
   readonly result?: 'ok' | 'requested' | 'refused'
+  /** Of a refusal. */
+  readonly reason?: ChangeRefusal
 }
 
 /** Somebody puts a hold, or takes it away: one record for each. */
@@ -291,6 +298,27 @@ export interface CountsRecord extends Common {
   readonly counts?: readonly QueueCounts[]
 }
 
+/** A worker puts itself on the list, at its start and with each heartbeat. */
+export interface AttendRecord extends Common {
+  readonly f: 'attend'
+  readonly workerId: string
+  readonly queues: readonly string[]
+}
+
+/** A worker is taken off the list: `invoke`, and `ok` when that was answered. */
+export interface DepartRecord extends Common {
+  readonly f: 'depart'
+  readonly workerId: string
+}
+
+/** What a caller was told of the queues: how many jobs are ready, and how many of them no worker handles. Only the answer has them. */
+export interface HandledRecord extends Common {
+  readonly f: 'handled'
+  /** The same for a question and its answer. */
+  readonly call: number
+  readonly queues?: readonly { readonly queue: string; readonly ready: number; readonly unhandled: number }[]
+}
+
 /** What happened to the world: for people who read a trace. `clock`: the store's clock went back. */
 export interface EventRecord extends Common {
   readonly f: 'crash' | 'fault' | 'heal' | 'stall' | 'clock'
@@ -402,10 +430,12 @@ export type ViolationKind =
   | 'ran-after-stop'
   | 'handed-back-alive'
   | 'outcome-dropped'
+  | 'retry-spent'
   | 'pruned-early'
   | 'bad-shape'
   | 'miscounted'
   | 'not-by-the-clock'
+  | 'unhandled-wrong'
   | 'stuck-lease'
   | 'not-drained'
   | 'leak'

@@ -218,6 +218,28 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
       }
     },
 
+    async attend(call) {
+      const { id: workerId, queues, space } = call.worker
+      // A look is about one space.
+      if (space !== 'default') return store.attend(call)
+      const common = { f: 'attend', workerId, queues } as const
+      recorder.write({ ...common, type: 'invoke' })
+      try {
+        await store.attend(call)
+      } catch (error) {
+        recorder.write({ ...common, type: typeOf(error) })
+        throw error
+      }
+      recorder.write({ ...common, type: 'ok' })
+    },
+
+    async depart(call) {
+      const common = { f: 'depart', workerId: call.workerId } as const
+      recorder.write({ ...common, type: 'invoke' })
+      await store.depart(call)
+      recorder.write({ ...common, type: 'ok' })
+    },
+
     async extend(call) {
       const sentAt = recorder.now()
       try {
@@ -269,8 +291,11 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
       for (const id of targets(call)) recorder.write({ ...common, type: 'invoke', id })
       try {
         const reply = await store.change(call)
-        for (const { id, status } of reply.results)
-          recorder.write({ ...common, type: 'ok', id, result: status })
+        for (const result of reply.results) {
+          const { id, status } = result
+          const reason = status === 'refused' ? { reason: result.reason } : {}
+          recorder.write({ ...common, type: 'ok', id, result: status, ...reason })
+        }
         if (!('ids' in call.target)) recorder.write({ ...common, type: 'ok', id: SELECTION })
         return reply
       } catch (error) {

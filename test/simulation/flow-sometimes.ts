@@ -75,6 +75,10 @@ function controls({ history }: TrialResult, { groups }: FlowHistory): AuditEntry
 
 /** Rare states of flows that the trials together must have been in. */
 export const SOMETIMES_OF_FLOWS: readonly Sometimes[] = [
+  {
+    what: 'a retry of a job was refused because of its run',
+    in: record((entry) => entry.f === 'command' && entry.action === 'retry' && entry.reason === 'run'),
+  },
   { what: 'a run with a step was done', in: shaped((part) => part.kind === 'step') },
   {
     what: 'a run with another flow as a step was done',

@@ -141,6 +141,10 @@ const OF_JOBS: readonly Sometimes[] = [
   },
   { what: 'a process died', in: happened('crash') },
   {
+    what: 'jobs were said to be unhandled',
+    in: record('handled', ({ queues = [] }) => queues.some(({ unhandled }) => unhandled > 0)),
+  },
+  {
     what: 'a process stood still for longer than a lease',
     in: happened('stall', (ms, { swarm }) => Number(ms) > swarm.leaseMs),
   },

@@ -18,6 +18,8 @@ const DRAIN_MS = 600_000
 const CLOSE_MS = 120_000
 /** How long transactions of other programs stay open. */
 const HOLD_MS = [300, 4_000, 25_000] as const
+/** A worker hands back what waited for a slot for longer, see docs/guarantees.md. */
+const PREFETCH_MS = 1_500
 /** Calls of which a trial has few: at the usual rate hardly one of them would go wrong. */
 const SELDOM: ReadonlySet<string> = new Set(['tell', 'moveRuns', 'addMembers'])
 
@@ -307,6 +309,7 @@ export class Trial {
         slackMs: 1,
         leaseMs: this.swarm.leaseMs,
         graceMs: GRACE_MS,
+        prefetchMs: PREFETCH_MS,
         queues,
         limits,
         rates: this.features.flatMap((feature) => feature.rates ?? []),

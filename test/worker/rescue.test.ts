@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { PLAIN_JOB } from '../../src/core/jobs/job.ts'
 import { buried, fixed, queue, retry } from '../../src/index.ts'
@@ -24,13 +25,13 @@ function withLiveness(gone: Map<string, WorkerPresence['life']>): (store: Store)
 async function attend(
   scene: Scene,
   id: string,
-  { space = 'default', queue = 'mail', aheadMs = 0 } = {},
+  { space = 'default', queue = 'mail', aheadMs = 0, pid = 1, host = 'h' } = {},
 ): Promise<void> {
   const worker = {
     id,
     space,
-    host: 'h',
-    pid: 1,
+    host,
+    pid,
     queues: [queue],
     concurrency: 1,
     running: 1,
@@ -38,6 +39,22 @@ async function attend(
     vitals: '{}',
   }
   await scene.truth.attend({ worker, now: scene.runtime.now() + aheadMs })
+}
+
+/** A job without a hint, so that the victim claims it before any worker. */
+async function insertSilently(scene: Scene): Promise<string> {
+  const id = scene.runtime.uuid()
+  const job = { ...PLAIN_JOB, id, space: 'default', queue: 'mail', payload: '1' }
+  await scene.truth.insert({ jobs: [job] })
+  return id
+}
+
+/** Counts how often all workers are listed, and how often some. */
+function counting(list: Store['workers'], calls: { all: number; some: number }): Store['workers'] {
+  return (call) => {
+    calls[call.ids === undefined ? 'all' : 'some']++
+    return list(call)
+  }
 }
 
 describe('the rescue of jobs whose worker died', () => {
@@ -207,7 +224,10 @@ describe("the rescue by the store's own knowledge of life", () => {
       const others = many(count).map((n) => `0000-${n}`)
       const keepOthersAlive = async (): Promise<void> => {
         for (const [n, id] of others.entries()) {
-          await attend(scene, id, n % 2 === 0 ? { queue: 'foreign' } : { space: 'tenant' })
+          await attend(scene, id, {
+            host: `h${n}`,
+            ...(n % 2 === 0 ? { queue: 'foreign' } : { space: 'tenant' }),
+          })
         }
       }
       await keepOthersAlive()
@@ -222,19 +242,91 @@ describe("the rescue by the store's own knowledge of life", () => {
   )
 
   it.each([
+    // Of 2 processes, and of 2 hosts, both are on duty.
+    ['3 in one process', 3, true, () => ({ pid: 1, host: hostname() })],
+    ['3 on one other host', 3, true, (n: number) => ({ pid: n })],
+    ['3 in 3 processes', 3, false, (n: number) => ({ pid: n, host: hostname() })],
+    ['100 on 10 hosts', 100, false, (n: number) => ({ pid: n, host: `h${n % 10}` })],
+  ] as const)('takes no longer when many die together: %s', async (_, count, isOnDuty, placeOf) => {
+    for (let seed = 1; seed <= 5; seed++) {
+      const lives = new Map<string, WorkerPresence['life']>()
+      const scene = openScene({ seed, wrap: withLiveness(lives) })
+      // Their ids sort before every UUIDv7.
+      const others = many(count).map((n) => `0000-${n}`)
+      const beat = async (): Promise<void> => {
+        for (const [n, id] of others.entries()) await attend(scene, id, placeOf(n))
+      }
+      const calls = { all: 0, some: 0 }
+      scene.truth.workers = counting(scene.truth.workers, calls)
+      await beat()
+      scene.skep.worker([mail.handle(() => 'again')], { rescueGrace: '2s' })
+      for (let n = 0; n < 3; n++) {
+        await scene.advance(10_000)
+        await beat()
+      }
+      expect(calls.all > 20).toBe(isOnDuty)
+      expect(calls.some > 8).toBe(!isOnDuty)
+
+      const id = await insertSilently(scene)
+      const dead = await claimAndDie(scene)
+      for (const each of [...others, dead]) lives.set(each, 'gone')
+      await attend(scene, dead)
+      // Seen after 1.25 s at most, or 2.5 s, and dead 2 s later.
+      await scene.until(async () => (await scene.state(id)) === 'done', isOnDuty ? 3_500 : 4_800)
+    }
+  })
+
+  it('relies on workers that can tell who lives, and not on those of which the store cannot tell it', async () => {
+    const lives = new Map<string, WorkerPresence['life']>()
+    const scene = openScene({ wrap: withLiveness(lives) })
+    for (const n of many(3)) {
+      lives.set(`0000-${n}`, 'unsure')
+      await attend(scene, `0000-${n}`, { host: `h${n}` })
+    }
+    scene.skep.worker([mail.handle(() => 'again')], { rescueGrace: '2s' })
+    await scene.advance(20_000)
+    for (const n of many(3)) await attend(scene, `0000-${n}`, { host: `h${n}` })
+    await scene.advance(900)
+
+    const id = await insertSilently(scene)
+    const dead = await claimAndDie(scene)
+    lives.set(dead, 'gone')
+    await attend(scene, dead)
+
+    await scene.until(async () => (await scene.state(id)) === 'done', 3_300)
+  })
+
+  it('costs the store little, however many workers there are', async () => {
+    const scene = openScene({ wrap: withLiveness(new Map()) })
+    const calls = { all: 0, some: 0, expired: 0 }
+    scene.truth.workers = counting(scene.truth.workers, calls)
+    const { expired } = scene.truth
+    scene.truth.expired = (call) => {
+      calls.expired++
+      return expired(call)
+    }
+    for (const _ of many(100)) scene.client(scene.truth).worker([mail.handle(() => 1)])
+    await scene.advance(15_000)
+    Object.assign(calls, { all: 0, some: 0, expired: 0 })
+    await scene.advance(60_000)
+
+    // 3 workers look every second, and 97 every ten; in between they ask for those 3 alone.
+    expect(calls.all).toBeLessThan(1_000)
+    expect(calls.expired).toBe(calls.all)
+    expect(calls.some).toBeLessThan(97 * 30)
+  })
+
+  it.each([
     ['stopped sending heartbeats', 0],
     ["stopped before the store's clock was set back by an hour", 3_600_000],
   ])('does not rely on workers that %s', async (_, aheadMs) => {
     const lives = new Map<string, WorkerPresence['life']>()
     const scene = openScene({ wrap: withLiveness(lives) })
-    for (const id of ['0000-1', '0000-2', '0000-3']) await attend(scene, id, { aheadMs })
+    for (const n of many(3)) await attend(scene, `0000-${n}`, { aheadMs, host: `h${n}` })
     scene.skep.worker([mail.handle(() => 'again')], { rescueGrace: '2s' })
     await scene.advance(61_000)
 
-    // Inserted without a hint, so that the victim claims it first.
-    const id = scene.runtime.uuid()
-    const job = { ...PLAIN_JOB, id, space: 'default', queue: 'mail', payload: '1' }
-    await scene.truth.insert({ jobs: [job] })
+    const id = await insertSilently(scene)
     const dead = await claimAndDie(scene)
     await attend(scene, dead)
     lives.set(dead, 'gone')

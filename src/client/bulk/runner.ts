@@ -192,8 +192,7 @@ export class BulkRunner implements Duty {
   }
 
   /**
-   * One page of a retry. Jobs of strict order are set aside until the walk is over, and then come back in the order of their
-   * enqueues. If this process dies before, its successor walks anew: what has come back does not fit any more.
+   * One page of a retry. Its jobs are set aside until the walk is over, and are then retried in the order of their enqueues. If this process dies before, its successor walks anew: what has come back does not fit any more.
    */
   async #retry(kept: Kept): Promise<Progress | Kept | null> {
     const { id, record, revision } = kept
@@ -206,25 +205,23 @@ export class BulkRunner implements Duty {
     }
     this.#aside.set(id, aside)
     const before = runtime.mono()
-    const isWalking = record.cursor !== ASIDE
-    const { jobs, cursor, searched } = isWalking
-      ? await this.#search(record, PAGE)
-      : await this.#stillFit(record, aside)
-    // What goes slowly is set aside too, so that a page of the walk is no page of the change.
-    const isApart = ({ strict }: Job): boolean => strict || record.perSecond !== null
-    if (isWalking) for (const job of jobs) if (isApart(job)) aside.add(job)
-    const wanted = !isWalking ? jobs : aside.isFirst ? jobs.filter((job) => !isApart(job)) : []
-    const isLate = !isWalking || runtime.mono() - before > LONG_MS
-    if (isLate && (await book.get(id))?.revision !== revision) return null
+    if (record.cursor !== ASIDE) {
+      const { jobs, cursor, searched } = await this.#search(record, PAGE)
+      for (const job of jobs) aside.add(job)
+      const isAside = !aside.isEmpty
+      return { searched, changed: 0, refused: 0, isAside, cursor: cursor ?? (isAside ? ASIDE : null) }
+    }
+    const { ids, earlierMs } = aside.first(pageOf(record))
+    const wanted = await this.#stillFit(record, ids)
+    if ((await book.get(id))?.revision !== revision) return null
     // All are due at the moment of its beginning, also when another process goes on with it.
     const due = record.bound === null ? {} : { dueAt: record.bound }
-    const ids = wanted.map((job) => job.id)
-    const { changed, refused } = await changeJobs(this.#env, 'retry', ids, { reason: '', keep: 0, ...due })
+    const options = { reason: '', keep: 0, earlierMs, ...due }
+    const { changed, refused } = await changeJobs(this.#env, 'retry', wanted, options)
     const rate = record.perSecond
-    if (rate !== null) this.#nextAt.set(id, before + (1_000 * ids.length) / rate)
-    const done = { searched, changed, refused: refused.length, isAside: !aside.isEmpty }
-    if (isWalking) return { ...done, cursor: cursor ?? (aside.isEmpty ? null : ASIDE) }
-    aside.drop(pageOf(record))
+    if (rate !== null) this.#nextAt.set(id, before + (1_000 * wanted.length) / rate)
+    const done = { searched: 0, changed, refused: refused.length, isAside: true }
+    aside.drop(ids.length)
     if (!aside.isOver) return { ...done, cursor: ASIDE }
     // If not all fitted in memory, the next walk begins.
     const next = aside.next()
@@ -232,12 +229,12 @@ export class BulkRunner implements Duty {
     return { ...done, cursor: next && FROM_THE_BEGINNING }
   }
 
-  /** The next of the jobs that were set aside, if nobody has touched them since. */
-  async #stillFit(record: BulkRecord, aside: SetAside): Promise<Found> {
+  /** Of jobs that were set aside those that were not changed since. */
+  async #stillFit(record: BulkRecord, ids: readonly string[]): Promise<string[]> {
     const { store, space } = this.#env
     const { fits } = await this.#wantedBy(record)
-    const { jobs } = await store.get({ space, ids: aside.first(pageOf(record)) })
-    return { jobs: jobs.filter((job): job is Job => job !== null && fits(job)), cursor: null, searched: 0 }
+    const { jobs } = await store.get({ space, ids })
+    return jobs.filter((job): job is Job => job !== null && fits(job)).map((job) => job.id)
   }
 
   /**

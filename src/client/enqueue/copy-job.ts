@@ -1,11 +1,14 @@
 import { SkepError } from '../../core/errors.ts'
 import { unchained } from '../../core/flows/chains.ts'
+import type { Group } from '../../core/flows/groups.ts'
+import { type Ancestry, mayRejoin, type Run } from '../../core/flows/runs.ts'
 import { COPY_HEADER, type Job, type NewJob } from '../../core/jobs/job.ts'
 import { encodeHeaders, encodeJson } from '../../core/json/payload.ts'
 import { assertName, show } from '../../core/names.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
 import { flowOfQueue } from '../../flows/control-jobs.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
+import type { Store } from '../../store/store.ts'
 import { readValue } from '../../worker/events.ts'
 
 /** The header of a copy that tells who asked for it. */
@@ -61,6 +64,31 @@ export function copyOf(
     cost: job.cost,
     member: null,
   }
+}
+
+/**
+ * Refuses the job of a run that does not wait for it any more, as a retry is refused (`mayRejoin`): the run may have undone what the
+ * copy would do again. Read before the copy is made, so a run that is undone in between is as if it was undone after that.
+ */
+export async function assertAwaited(store: Pick<Store, 'getGroups' | 'getRuns'>, job: Job): Promise<void> {
+  const { space, member } = job
+  const groups = new Map<string, Group>()
+  const runs = new Map<string, Run>()
+  for (let id = member?.group; id !== undefined; ) {
+    const group = (await store.getGroups({ space, ids: [id] })).groups[0] ?? null
+    const run = group?.run ? ((await store.getRuns({ space, ids: [group.run] })).runs[0] ?? null) : null
+    if (group !== null) groups.set(id, group)
+    if (run !== null) runs.set(run.id, run)
+    id = run?.member?.group
+  }
+  const ancestry: Ancestry = { groupOf: (id) => groups.get(id), runOf: (_, id) => runs.get(id) }
+  if (member === null || mayRejoin(member.group, ancestry)) return
+  const run = groups.get(member.group)?.run ?? null
+  throw new SkepError(
+    'RUN_NOT_WAITING',
+    `Job "${job.id}" belongs to ${run === null ? 'a run' : `run "${run}"`} that does not wait for it any more, so it cannot be copied. Retry the run with run.retry(), or enqueue a job with the same payload apart from the run.`,
+    { facts: { id: job.id, ...(run !== null && { run }) } },
+  )
 }
 
 /**

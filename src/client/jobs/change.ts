@@ -10,6 +10,7 @@ import {
   type Enqueued,
   isPossible,
   POSSIBLE,
+  stepsBefore,
 } from '../../core/jobs/transitions.ts'
 import { LIMITS } from '../../core/limits.ts'
 import { assertJobId, assertName } from '../../core/names.ts'
@@ -77,6 +78,8 @@ export async function changeJobs(
   options: {
     readonly reason: string
     readonly keep: Keep
+    /** Of a retry: see {@link ChangeCall.earlierMs}. */
+    readonly earlierMs?: number
   } & ChangeTo,
 ): Promise<ChangeSummary> {
   const { store, notifier, space } = env
@@ -87,7 +90,7 @@ export async function changeJobs(
   const keepMs = keepToMs('keep', options.keep)
   assertWhole('keep', keepMs, 0, LIMITS.delayMs)
   const common = { action, space, failure, keepMs, priority }
-  // All jobs of a retry are due at one moment, however many calls it takes: so they come back in their order.
+  // The jobs of a retry are due at one moment, however many calls it takes, or up to 1 ms earlier for each that follows.
   let due = dueAt
   let changed = 0
   let requested = 0
@@ -97,13 +100,16 @@ export async function changeJobs(
     part: ChangeCall['target'],
     /** Jobs that were found in a state that fits: one that has left it since is passed over. */
     isFound = false,
+    earlierMs = options.earlierMs ?? 0,
   ): Promise<{ moved: number; cursor: string | null }> => {
     const { results, cursor, waiting } = await store.change({
       ...common,
       ...(due === undefined ? {} : { dueAt: due }),
+      ...(earlierMs > 0 && { earlierMs }),
       target: part,
     })
-    if (action === 'retry') due ??= waiting[0]?.dueAt
+    // Not before the moment of the first call, and at most half a second after it; a store takes none that is not over.
+    if (action === 'retry' && waiting[0] !== undefined) due ??= waiting[0].dueAt + earlierMs + results.length
     const stopping: string[] = []
     let moved = 0
     for (const result of results) {
@@ -131,7 +137,11 @@ export async function changeJobs(
     // The store orders the jobs of one call.
     const isOrdered = action !== 'retry' || given.length <= PAGE
     const ids = isOrdered ? given : await inEnqueueOrder(env, given)
-    for (let from = 0; from < ids.length; from += PAGE) await page({ ids: ids.slice(from, from + PAGE) })
+    const steps = isOrdered ? [] : stepsBefore(ids)
+    for (let from = 0; from < ids.length; from += PAGE) {
+      const part = ids.slice(from, from + PAGE)
+      await page({ ids: part }, false, steps[from + part.length - 1])
+    }
   } else {
     const chosen = target as Exclude<Target, string | readonly string[]>
     assertOptions(TARGET_KEYS, chosen ?? null)
@@ -145,7 +155,7 @@ export async function changeJobs(
         env,
         { ...chosen, limit: left },
         states,
-        async (ids) => (await page({ ids }, true)).moved,
+        async ({ ids, earlierMs }) => (await page({ ids }, true, earlierMs)).moved,
       )
       left = 0
     }
@@ -171,14 +181,14 @@ export async function changeJobs(
 }
 
 /**
- * Retries what fits, the oldest first. What is in strict order is set aside until all is found, so that it comes back in the
- * order of its enqueues, in whatever states it is and in whatever order it ended.
+ * Retries what fits, in the order of the enqueues. So all of it is found first, in whatever states it is and in whatever order it
+ * ended.
  */
 async function retryAll(
   { store, space }: ChangeEnv,
   chosen: JobFilter & { readonly queue: string; readonly limit: number },
   states: readonly JobState[],
-  retry: (ids: readonly string[]) => Promise<number>,
+  retry: (part: ReturnType<SetAside['first']>) => Promise<number>,
 ): Promise<void> {
   const { queue } = chosen
   const places: { state: JobState; where: Where }[] = []
@@ -194,20 +204,14 @@ async function retryAll(
       do {
         const found = { space, queue, state, where, limit: PAGE, cursor, oldestFirst: true }
         const reply: Awaited<ReturnType<Store['list']>> = await store.list(found)
-        const plain = aside.isFirst ? reply.jobs.filter(({ strict }) => !strict).map((job) => job.id) : []
-        for (let from = 0; from < plain.length && left > 0; ) {
-          const ids = plain.slice(from, from + left)
-          left -= await retry(ids)
-          from += ids.length
-        }
-        for (const job of reply.jobs) if (job.strict) aside.add(job)
-        cursor = left > 0 ? reply.cursor : null
+        for (const job of reply.jobs) aside.add(job)
+        cursor = reply.cursor
       } while (cursor !== null)
     }
     while (left > 0 && !aside.isOver) {
-      const ids = aside.first(Math.min(left, PAGE))
-      left -= await retry(ids)
-      aside.drop(ids.length)
+      const part = aside.first(Math.min(left, PAGE))
+      left -= await retry(part)
+      aside.drop(part.ids.length)
     }
     aside = left > 0 ? aside.next() : null
   }

@@ -6,7 +6,7 @@ import { assertJobId } from '../../core/names.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
 import { pruneAll } from '../../maintenance/prune.ts'
 import type { ClientEnv } from '../client-env.ts'
-import { type CopyOptions, copyOf } from '../enqueue/copy-job.ts'
+import { assertAwaited, type CopyOptions, copyOf } from '../enqueue/copy-job.ts'
 import { type Explanation, explainAny } from '../explain/explain.ts'
 import { type AttemptView, readAttempts } from './attempts.ts'
 import {
@@ -142,7 +142,8 @@ export class Jobs {
   /**
    * Enqueues a copy of a job in any state, optionally with another payload or in another queue. The copy keeps headers, lane,
    * priority, cost and the job's own options, but not the unique key, and has the header `skep-copy-of`. Throws `JOB_NOT_FOUND`
-   * if there is no such job. The payload is not validated: only the queue's name is known here.
+   * if there is no such job, and `RUN_NOT_WAITING` if it belongs to a run that does not wait for it any more; no run waits for the
+   * copy. The payload is not validated: only the queue's name is known here.
    */
   async copy(id: string, options: CopyOptions = {}): Promise<JobHandle<unknown>> {
     assertJobId(id)
@@ -152,6 +153,7 @@ export class Jobs {
     if (!job) {
       throw new SkepError('JOB_NOT_FOUND', `There is no job "${id}" in space "${space}".`, { facts: { id } })
     }
+    await assertAwaited(store, job)
     const copy = await insert(copyOf(job, options, { runtime, payloadBytes }))
     return new JobHandle(this.#origin, copy.id, copy.duplicate)
   }

@@ -1,11 +1,11 @@
-import { byEnqueue, type Enqueued } from '../../core/jobs/transitions.ts'
+import { byEnqueue, type Enqueued, stepsBefore } from '../../core/jobs/transitions.ts'
 
-/** So many jobs are kept in memory, with their order alone: about 15 MB. */
+/** This many jobs are kept in memory, with their order alone: about 15 MB. */
 const MOST = 100_000
 
 /**
- * Jobs of strict order that a retry has met, in whatever order that was. They come back when all have been met, the one
- * that was enqueued first first. Of more jobs than fit the first are kept, and those after them are met in another walk.
+ * The jobs that a retry has found, in whatever order that was. They are retried when all have been found, in the order of their
+ * enqueues. Of more jobs than fit the first are kept, and those after them are found in another walk.
  */
 export class SetAside {
   readonly #most: number
@@ -17,15 +17,14 @@ export class SetAside {
   #isSorted = true
   /** How many of the kept have had their turn. */
   #done = 0
+  /** For each of the kept: how much before the last of them it has to be due, see {@link stepsBefore}. */
+  #steps: number[] = []
+  /** At most so many are left for later walks, and each may need a millisecond of its own. */
+  #beyond = 0
 
   constructor(after: Enqueued | null = null, most: number = MOST) {
     this.#after = after
     this.#most = most
-  }
-
-  /** Whether this is the first walk: later ones are about strict jobs alone. */
-  get isFirst(): boolean {
-    return this.#after === null
   }
 
   get isEmpty(): boolean {
@@ -36,16 +35,21 @@ export class SetAside {
   add({ id, enqueuedAt, arrival }: Enqueued): void {
     const job = arrival === undefined ? { id, enqueuedAt } : { id, enqueuedAt, arrival }
     if (this.#after !== null && byEnqueue(job, this.#after) <= 0) return
-    if (this.#bound !== null && byEnqueue(job, this.#bound) > 0) return
+    if (this.#bound !== null && byEnqueue(job, this.#bound) > 0) {
+      this.#beyond++
+      return
+    }
     this.#kept.push(job)
     this.#isSorted = false
     if (this.#kept.length >= 2 * this.#most) this.#cut()
   }
 
-  /** The ids of the next few, when all have been added. */
-  first(count: number): string[] {
+  /** The ids of the next few, when all have been added, and how much before the operation's begin the last of them is due. */
+  first(count: number): { readonly ids: string[]; readonly earlierMs: number } {
     if (!this.#isSorted) this.#cut()
-    return this.#kept.slice(this.#done, this.#done + count).map(({ id }) => id)
+    if (this.#steps.length !== this.#kept.length) this.#steps = stepsBefore(this.#kept.map(({ id }) => id))
+    const ids = this.#kept.slice(this.#done, this.#done + count).map(({ id }) => id)
+    return { ids, earlierMs: (this.#steps[this.#done + ids.length - 1] ?? 0) + this.#beyond }
   }
 
   /** So many of these have had their turn. */
@@ -68,6 +72,7 @@ export class SetAside {
     this.#kept = this.#kept.filter(({ id }, n) => id !== this.#kept[n - 1]?.id)
     this.#isSorted = true
     if (this.#kept.length <= this.#most) return
+    this.#beyond += this.#kept.length - this.#most
     this.#kept.length = this.#most
     this.#bound = this.#kept.at(-1) ?? null
   }

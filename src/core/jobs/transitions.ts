@@ -231,7 +231,7 @@ export type Enqueued = Pick<Job, 'id' | 'enqueuedAt' | 'arrival'>
 
 /**
  * Orders jobs that are retried together by their enqueue: strict jobs of one millisecond by their arrival, others by id. In this
- * order they get their places in strict lanes. All others come by the due time, which is one for a whole operation, and then by id.
+ * order they get their places in strict lanes. All others come by their due times, see {@link stepsBefore}.
  */
 export function byEnqueue(a: Enqueued, b: Enqueued): number {
   if (a.enqueuedAt !== b.enqueuedAt) return a.enqueuedAt - b.enqueuedAt
@@ -242,15 +242,15 @@ export function byEnqueue(a: Enqueued, b: Enqueued): number {
 
 /**
  * A finished job from the beginning, as its next generation: new counters, no lease that could come back. `since`: when the
- * operation began of which this is a part, so that all of its jobs are due at one moment, however many calls it takes.
+ * operation began of which this is a part, so that its jobs are due at one moment, however many calls it takes; `earlierMs` before that.
  */
-export function retry(job: Job, now: number, since: number = now): Job {
+export function retry(job: Job, now: number, since: number = now, earlierMs = 0): Job {
   return {
     ...job,
     state: 'ready',
     headers: job.state === 'done' ? unchained(job.headers) : job.headers,
     generation: job.generation + 1,
-    dueAt: Math.min(since, now),
+    dueAt: Math.min(since, now) - earlierMs,
     startedAt: null,
     finishedAt: null,
     expiresAt: null,
@@ -352,12 +352,29 @@ export function inOrder<Item, Result>(
   action: ChangeAction,
   items: readonly Item[],
   jobOf: (item: Item) => Job | undefined,
-  change: (item: Item) => Result,
+  /** `earlierMs`: of a retry, see {@link stepsBefore}. */
+  change: (item: Item, earlierMs: number) => Result,
 ): Result[] {
-  if (action !== 'retry') return items.map(change)
+  if (action !== 'retry') return items.map((item) => change(item, 0))
   const results: Result[] = []
   const jobs = items.map((item, at) => ({ item, at, job: jobOf(item) }))
   jobs.sort((a, b) => (a.job && b.job ? byEnqueue(a.job, b.job) : Number(!b.job) - Number(!a.job)))
-  for (const { item, at } of jobs) results[at] = change(item)
+  const finished = jobs.filter(({ job }) => job !== undefined && isFinal(job.state))
+  const steps = stepsBefore(finished.map(({ job }) => (job as Job).id))
+  const earlierBy = new Map(finished.map((entry, n) => [entry, steps[n] as number]))
+  for (const entry of jobs) results[entry.at] = change(entry.item, earlierBy.get(entry) ?? 0)
   return results
+}
+
+/**
+ * Ready jobs of one due time start by id. So that jobs that are retried together start in the order given, each is due 1 ms before the
+ * next where its id comes after the id of that. For each job: how many milliseconds before the last one.
+ */
+export function stepsBefore(ids: readonly string[]): number[] {
+  const steps = ids.map(() => 0)
+  for (let n = ids.length - 1, step = 0; n >= 0; n--) {
+    if (n + 1 < ids.length && (ids[n] as string) > (ids[n + 1] as string)) step++
+    steps[n] = step
+  }
+  return steps
 }

@@ -64,7 +64,7 @@ export interface Ending {
   readonly failure: string | null
 }
 
-/** Groups, their outcomes, and runs: the rules of `core/groups.ts` and `core/runs.ts` over maps. */
+/** Groups, their outcomes, and runs: the rules of `core/flows/groups.ts` and `core/flows/runs.ts` over maps. */
 export class Flows {
   readonly #jobs: FlowJobs
   readonly #groups = new Map<string, Group>()

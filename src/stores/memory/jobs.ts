@@ -158,7 +158,14 @@ export class Jobs {
   }
 
   /** `moved` gets the job if it came to another place in line. */
-  change(job: Job | undefined, id: string, call: ChangeCall, now: number, moved: Job[]): ChangeResult {
+  change(
+    job: Job | undefined,
+    id: string,
+    call: ChangeCall,
+    now: number,
+    moved: Job[],
+    earlierMs = 0,
+  ): ChangeResult {
     const move = (to: Job): void => {
       this.put(to, now)
       moved.push(to)
@@ -188,7 +195,7 @@ export class Jobs {
             return { id, status: 'refused', reason: 'unique' }
           this.#uniques.set(key, { jobId: job.id, until: null })
         }
-        move(retry(job, now, call.dueAt))
+        move(retry(job, now, call.dueAt, (call.earlierMs ?? 0) + earlierMs))
         break
       }
       case 'promote':

@@ -133,7 +133,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
           action,
           target.ids,
           (id) => table.get(call.space, id),
-          (id) => jobs.change(table.get(call.space, id), id, call, now, moved),
+          (id, earlierMs) => jobs.change(table.get(call.space, id), id, call, now, moved, earlierMs),
         )
         return { results, cursor: null, waiting: waitingOf(moved), ...enqueued(now) }
       }
@@ -149,7 +149,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         action,
         page.filter((job) => !isSoAlready(job, action, call)),
         (job) => job,
-        (job) => jobs.change(job, job.id, call, now, moved),
+        (job, earlierMs) => jobs.change(job, job.id, call, now, moved, earlierMs),
       )
       return { results, cursor: end, waiting: waitingOf(moved), ...enqueued(now) }
     },
@@ -262,7 +262,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const all = [...workers.values()].map(
         ({ info, seenAt }): WorkerPresence => ({ ...info, seenAt, life: 'unsure' }),
       )
-      const chosen = all.filter((worker) => call.space === undefined || worker.space === call.space)
+      const chosen = all.filter(
+        ({ id, space }) => (call.ids?.includes(id) ?? true) && (call.space ?? space) === space,
+      )
       return { workers: chosen.sort((a, b) => (a.id < b.id ? -1 : 1)) }
     },
 

@@ -172,7 +172,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
       await session?.release(workerId).catch(() => {})
     },
 
-    workers: ({ space }) => workers(call, schema, space),
+    workers: (request) => workers(call, schema, request),
     note: (request) => noteJobs(call, schema, request),
     notes: (request) => readNotes(call, schema, request),
 

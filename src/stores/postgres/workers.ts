@@ -1,4 +1,4 @@
-import type { WorkerInfo, WorkerPresence } from '../../store/store.ts'
+import type { Store, WorkerInfo, WorkerPresence } from '../../store/store.ts'
 import type { Query } from './connection/driver.ts'
 import { CLOCK } from './sql/plan-settings.ts'
 
@@ -36,7 +36,7 @@ export async function depart(query: Query, schema: string, workerId: string): Pr
 export async function workers(
   query: Query,
   schema: string,
-  space: string | undefined,
+  { space, ids }: Parameters<Store['workers']>[0],
 ): Promise<{ workers: WorkerPresence[] }> {
   // A key of 64 bits is shown as two halves.
   const rows = await query(
@@ -46,8 +46,9 @@ export async function workers(
           and l.database = (select d.oid from pg_database d where d.datname = current_database())
           and l.classid::bigint = (w.lock_key >> 32) & 4294967295 and l.objid::bigint = w.lock_key & 4294967295)
       then 'here' else 'gone' end
-    from ${schema}.workers w where $1::text is null or w.space = $1::text order by w.id`,
-    [space ?? null],
+    from ${schema}.workers w where ($1::text is null or w.space = $1::text)
+      ${ids === undefined ? '' : 'and w.id in (select jsonb_array_elements_text($2::jsonb))'} order by w.id`,
+    ids === undefined ? [space ?? null] : [space ?? null, JSON.stringify(ids)],
   )
   return {
     workers: rows.map(

@@ -1,5 +1,5 @@
 import type { Runtime } from '../../runtime/runtime.ts'
-import type { WorkerInfo, WorkerPresence } from '../../store/store.ts'
+import type { Store, WorkerInfo, WorkerPresence } from '../../store/store.ts'
 import { listOf, numberOf, textOf } from './connection/bytes.ts'
 import type { Caller, ConnectionName } from './connection/caller.ts'
 
@@ -81,13 +81,10 @@ export class Workers {
     }
   }
 
-  async list({
-    space,
-  }: {
-    readonly space?: string
-  }): Promise<{ readonly workers: readonly WorkerPresence[] }> {
+  async list({ space, ids }: Parameters<Store['workers']>[0]): ReturnType<Store['workers']> {
+    if (ids?.length === 0) return { workers: [] }
     const before = await this.#name()
-    const rows = listOf(await this.#caller.call('workers', [])).map((row) => {
+    const rows = listOf(await this.#caller.call('workers', [...new Set(ids)])).map((row) => {
       const [seenAt, connection, info] = listOf(row)
       return {
         seenAt: numberOf(seenAt),
@@ -110,7 +107,7 @@ export class Workers {
       })
       .filter((worker) => space === undefined || worker.space === space)
       .sort((a, b) => (a.id < b.id ? -1 : 1))
-    if (isSure) this.#forget(new Set(rows.map(({ connection }) => connection)))
+    if (isSure && ids === undefined) this.#forget(new Set(rows.map(({ connection }) => connection)))
     return { workers }
   }
 

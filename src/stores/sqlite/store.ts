@@ -161,7 +161,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
     },
 
     async workers(call) {
-      return database.read((turn) => workers(turn, call.space))
+      return database.read((turn) => workers(turn, call))
     },
 
     note(call) {

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import type { WorkerInfo, WorkerPresence } from '../../store/store.ts'
+import type { Store, WorkerInfo, WorkerPresence } from '../../store/store.ts'
 import type { Turn } from './connection/write-batch.ts'
 
 const ATTEND = `
@@ -31,15 +31,19 @@ export function depart(turn: Turn, workerId: string): void {
   turn.db.run('delete from skep_workers where id = ?', workerId)
 }
 
+type WorkersCall = Parameters<Store['workers']>[0]
+
 export function workers(
   turn: Pick<Turn, 'db'>,
-  space: string | undefined,
+  { space, ids }: WorkersCall,
 ): { readonly workers: readonly WorkerPresence[] } {
   const rows = turn.db.all(
     `select id, space, host, pid, queues, concurrency, running, started_at, seen_at, vitals, machine,
        process_start
-     from skep_workers where space = coalesce(?, space) order by id`,
+     from skep_workers where space = coalesce(?, space)
+       ${ids === undefined ? '' : 'and id in (select value from json_each(?))'} order by id`,
     space ?? null,
+    ...(ids === undefined ? [] : [JSON.stringify(ids)]),
   )
   return {
     workers: rows.map((row): WorkerPresence => {

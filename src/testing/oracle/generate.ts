@@ -352,6 +352,7 @@ function drawChange(it: Draw): Step {
     keepMs: random.pick([0, 1_000, 3_600_000, 3_600_000]),
     priority: random.chance(0.3) ? 0 : random.pick(PRIORITIES),
     dueAt: it.now + RESCHEDULED_MS[it.now % RESCHEDULED_MS.length]!,
+    ...(action === 'retry' && it.now % 3 === 0 && { earlierMs: it.now % 7 }),
   }
   if (random.chance(0.4)) {
     const { space, ...selection } = drawSelection(it)

@@ -76,6 +76,23 @@ export function workersCases(test: StoreCase): void {
     )
   })
 
+  test('lists the workers of some ids', async (scene) => {
+    for (const id of ['worker-a', 'worker-b', 'worker-c']) {
+      await scene.store.attend({ worker: worker(id), now: scene.now })
+    }
+    await scene.store.attend({ worker: worker('worker-d', { space: OTHER_SPACE }), now: scene.now })
+    const ids = ['worker-d', 'worker-b', 'never-seen', 'worker-b']
+
+    const found = await scene.store.workers({ ids, now: scene.now })
+    const here = await scene.store.workers({ ids, space: SPACE, now: scene.now })
+    const none = await scene.store.workers({ ids: [], now: scene.now })
+
+    assert.deepEqual(
+      [found, here, none].map(({ workers }) => workers.map(({ id }) => id)),
+      [['worker-b', 'worker-d'], ['worker-b'], []],
+    )
+  })
+
   test('takes a worker off the list when it departs, and minds no stranger', async (scene) => {
     await scene.store.attend({ worker: worker('worker-a'), now: scene.now })
     await scene.store.attend({ worker: worker('worker-b'), now: scene.now })

@@ -148,4 +148,17 @@ export const FLOW_MENDING_MUTANTS: readonly Mutant[] = [
     story: 'A definition is replaced by another of its version, and no warning says what it was.',
     killedBy: test('warns when it was changed without raising the version', 'position'),
   },
+  {
+    name: 'copy-of-what-was-undone',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/client/jobs/jobs.ts',
+    find: '    await assertAwaited(store, job)\n',
+    replace: '',
+    story: 'Edit and run again ships what was refunded when its run was undone.',
+    killedBy: {
+      vitest: 'test/flows/stores.test.ts',
+      test: 'a job of a run that was undone runs again with a retry of the run alone',
+    },
+  },
 ]

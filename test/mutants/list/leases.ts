@@ -133,6 +133,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     replace: 'const STALE_MS = 1_000_000_000',
     story: 'Jobs that find no slot are held under a lease for as long as it takes.',
     killedBy: { vitest: 'test/worker/window.test.ts', test: 'hands back what waited too long for a slot' },
+    also: { simulation: 'memory', trials: 250 },
   },
   {
     name: 'lease-refusal-ignored',

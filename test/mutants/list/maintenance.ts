@@ -105,7 +105,7 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     incidents: [14, 38],
     rule: 'R8',
     file: 'src/maintenance/rescue.ts',
-    find: 'return (onDuty ? quickMs : 10 * quickMs) * (0.75 + runtime.random() / 2)',
+    find: 'return Math.min((onDuty ? quickMs : CHECK_MS) * jitter(), onDuty ? this.#untilGraceEndsMs() : Infinity)',
     replace: 'return 4 * 3_600_000',
     story: 'The dead are looked for once in four hours.',
     killedBy: {
@@ -118,8 +118,8 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R8',
     file: 'src/maintenance/rescue.ts',
-    find: 'const now = own?.seenAt ?? Math.max',
-    replace: 'void own\n  const now = Math.max',
+    find: 'Math.abs(now - seenAt) < SILENT_MS',
+    replace: 'now - seenAt < SILENT_MS',
     story:
       "After the store's clock was set back, dead workers with newer heartbeats count as on duty, and no live one checks every second.",
     killedBy: {
@@ -142,6 +142,46 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'rescue-trusts-those-on-duty',
+    incidents: [14, 38],
+    rule: 'R8',
+    file: 'src/maintenance/rescue.ts',
+    find: 'return duties.every((ids) => ids.some((id) => live.has(id)))',
+    replace: 'return live.size > 0',
+    story: 'Three processes that die together are found by the others after ten seconds.',
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'takes no longer when many die together: 3 in 3 processes',
+    },
+  },
+  {
+    name: 'rescue-duty-in-one-process',
+    incidents: [14, 38],
+    rule: 'R8',
+    file: 'src/maintenance/rescue.ts',
+    find: '    .sort((a, b) => a.inProcess - b.inProcess || a.onHost - b.onHost)\n',
+    replace: '',
+    story: 'The workers on duty are the three oldest, which may be of one process.',
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'takes no longer when many die together: 3 in one process',
+    },
+  },
+  {
+    name: 'rescue-relies-on-the-unsure',
+    incidents: [14, 38],
+    rule: 'R8',
+    file: 'src/maintenance/rescue.ts',
+    find: "life === 'here' || (life === 'unsure' && own?.life !== 'here')",
+    replace: "life !== 'gone' || own === undefined",
+    story:
+      'Workers that cannot tell who lives count as on duty: those behind PgBouncer, those in another container.',
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'relies on workers that can tell who lives',
+    },
+  },
+  {
     name: 'unhandled-counts-the-gone',
     incidents: [8, 45],
     rule: 'R8',
@@ -153,6 +193,16 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
       vitest: 'test/core/unhandled.test.ts',
       test: 'does not count workers that are gone',
     },
+  },
+  {
+    name: 'unhandled-beside-a-worker',
+    incidents: [8, 45],
+    rule: 'R8',
+    file: 'src/core/jobs/unhandled.ts',
+    find: 'return handled.has(queue) ? 0 : ready',
+    replace: 'return handled.size === 1 && handled.has(queue) ? 0 : ready',
+    story: 'Jobs count as unhandled although a live worker handles their queue, among others.',
+    killedBy: { simulation: 'memory', trials: 100 },
   },
   {
     name: 'unhandled-ends-with-time',

@@ -182,7 +182,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     incidents: [3],
     rule: 'R1',
     file: 'src/stores/memory/jobs.ts',
-    find: 'move(retry(job, now, call.dueAt))',
+    find: 'move(retry(job, now, call.dueAt, (call.earlierMs ?? 0) + earlierMs))',
     replace: 'move({ ...retry(job, now), token: job.token })',
     story: 'A token of an earlier generation is still known after a retry.',
     killedBy: {
@@ -195,7 +195,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     incidents: [41],
     rule: 'R6',
     file: 'src/stores/memory/jobs.ts',
-    find: 'move(retry(job, now, call.dueAt))',
+    find: 'move(retry(job, now, call.dueAt, (call.earlierMs ?? 0) + earlierMs))',
     replace: 'move({ ...retry(job, now), starts: job.starts, errors: job.errors, lost: job.lost })',
     story: 'A retried job begins with its tries used up.',
     killedBy: { simulation: 'memory', trials: 400 },

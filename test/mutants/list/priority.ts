@@ -40,8 +40,8 @@ export const PRIORITY_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R18',
     file: 'src/client/jobs/change.ts',
-    find: 'cursor = reply.cursor',
-    replace: 'cursor = reply.moved < limit ? null : reply.cursor',
+    find: 'left -= reply.moved\n        cursor = reply.cursor',
+    replace: 'left -= reply.moved\n        cursor = reply.moved < limit ? null : reply.cursor',
     story: 'A change of all jobs of a queue ends at the first page of which some could not be changed.',
     killedBy: {
       vitest: 'test/client/manage.test.ts',

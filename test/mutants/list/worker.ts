@@ -483,4 +483,14 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     story: 'A worker that is given a job anew forgets its earlier run, which then nobody stops.',
     killedBy: { vitest: 'test/worker/same-job-again.test.ts' },
   },
+  {
+    name: 'worker-stop-costs-a-retry',
+    incidents: [46],
+    rule: 'R8',
+    file: 'src/worker/executor.ts',
+    find: "      return { kind: 'handback', ran: true }",
+    replace: "      return { kind: 'error', failure: reasonFailure('error', reason.message) }",
+    story: 'A deploy uses up the retries of the jobs whose handlers it interrupts.',
+    killedBy: { simulation: 'memory', trials: 200 },
+  },
 ]

@@ -20,14 +20,16 @@ import { oneLease } from './leases.ts'
 import { limits } from './limits.ts'
 import { noLoss, noPhantom, rightJob } from './loss.ts'
 import { lanesWait, rates } from './rates.ts'
-import { holdsRecall, throttlesRecall } from './recalls.ts'
+import { holdsRecall, throttlesReachAll, throttlesRecall } from './recalls.ts'
 import { rightPayload, rightResult } from './results.ts'
 import { keptLongEnough } from './retention.ts'
+import { retriesInOrder } from './retries.ts'
 import { oneJobPerSlot } from './schedules.ts'
 import { shapes } from './shape.ts'
 import { stopIsStop } from './shutdown.ts'
-import { stopWaits } from './stopping.ts'
+import { stopCostsNothing, stopWaits } from './stopping.ts'
 import { notEarly } from './time.ts'
+import { unhandledIsTrue } from './unhandled.ts'
 import { uniqueKeys } from './unique.ts'
 import { fateOf, type Invariant, type View, viewOf } from './view.ts'
 
@@ -43,10 +45,12 @@ const INVARIANTS: readonly Invariant[] = [
   attempts, // I-8
   notEarly, // I-9
   lanesInOrder, // I-10
+  retriesInOrder, // I-10
   limits, // I-11
   rates, // I-12
   lanesWait, // I-12
   throttlesRecall, // I-12
+  throttlesReachAll, // I-12
   holdsHold, // I-13
   holdsRecall, // I-13
   cancelHolds, // I-14
@@ -60,10 +64,12 @@ const INVARIANTS: readonly Invariant[] = [
   rightPayload, // I-19
   stopIsStop, // I-22
   stopWaits, // I-22
+  stopCostsNothing, // I-22
   keptLongEnough, // I-23
   shapes, // I-24
   countsAgree, // I-25
   countsGoByTheClock, // I-25
+  unhandledIsTrue, // I-25
   drains, // L-1, L-3
   leasesEnd, // L-2
   nothingLeaks, // L-6

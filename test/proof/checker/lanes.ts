@@ -95,7 +95,7 @@ class Lane {
 }
 
 /** The call that retried a job, if only one can have done it. A call that was not answered may have done it at any time. */
-function retryOf({ order }: View, job: JobView | undefined, entry: AuditEntry): string | null {
+export function retryOf({ order }: View, job: JobView | undefined, entry: AuditEntry): string | null {
   const calls = (job?.commands ?? []).filter(
     ({ invoke, answer }) =>
       invoke.action === 'retry' &&

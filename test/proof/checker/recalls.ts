@@ -28,10 +28,7 @@ export const holdsRecall: Invariant = function* (view) {
 /** I-12: when it is saved that a lane waits, what the worker whose handler said so had prefetched of the lane does not start. */
 export const throttlesRecall: Invariant = function* (view) {
   for (const throttled of view.leases) {
-    const saved = throttled.settles.find(
-      ({ invoke, answer }) =>
-        (invoke.waitMs ?? 0) > 0 && !invoke.rescue && answer?.type === 'ok' && answer.status === 'ok',
-    )?.answer
+    const saved = throttleSaved(throttled)
     const row = throttled.claim?.after
     if (!saved || !row) continue
     for (const lease of view.leases) {
@@ -48,6 +45,54 @@ export const throttlesRecall: Invariant = function* (view) {
     }
   }
 }
+
+/** The answer that said so: that the lane of this job waits is saved. */
+function throttleSaved({ settles }: LeaseView): HistoryRecord | undefined {
+  const saved = settles.find(
+    ({ invoke, answer }) =>
+      (invoke.waitMs ?? 0) > 0 && !invoke.rescue && answer?.type === 'ok' && answer.status === 'ok',
+  )
+  return saved?.answer ?? undefined
+}
+
+/**
+ * I-12: a worker that no hint reaches starts of a lane that waits only what it took shortly before: what waits longer for a slot goes
+ * back. One that stood still in between is excused.
+ */
+export const throttlesReachAll: Invariant = function* (view) {
+  const { prefetchMs } = view.facts
+  if (prefetchMs === undefined) return
+  for (const throttled of view.leases) {
+    const saved = throttleSaved(throttled)
+    const row = throttled.claim?.after
+    if (saved === undefined || !row) continue
+    for (const lease of view.leases) {
+      const other = lease.claim?.after
+      if (!other || other.queue !== row.queue || (other.lane ?? '') !== (row.lane ?? '')) continue
+      if (throttled.release === null || (lease.claim?.seq ?? Infinity) > throttled.release.seq) continue
+      const told = lease.toldOf
+      const late = lease.starts.find(
+        (start) =>
+          told !== null &&
+          view.order.follows(start, saved) &&
+          start.at - told.at > prefetchMs &&
+          !view.stalls.some(
+            ({ proc, at }) => start.proc.startsWith(proc) && at <= start.at && at >= told.at - STILL_MS,
+          ),
+      )
+      if (late !== undefined)
+        yield broken(
+          'I-12',
+          'rate-break',
+          lease,
+          `${late.proc} had prefetched it long before its lane was told to wait, and started it after that was saved.`,
+        )
+    }
+  }
+}
+
+/** Longer than a process stands still. */
+const STILL_MS = 60_000
 
 /** The claim that brought it was surely committed before the store answered the hold. */
 function wasPrefetched(view: View, { claim }: LeaseView, held: HistoryRecord): boolean {

@@ -1,5 +1,5 @@
 import type { EndRecord, SettleRecord, Violation } from '../history.ts'
-import { type Invariant, type LeaseView, type View, waits } from './view.ts'
+import { causesOf, type Invariant, type LeaseView, type View, waits } from './view.ts'
 
 /**
  * I-22: a worker that stops keeps the lease of a handler that listens to its signal until that has ended, for the grace, and
@@ -11,6 +11,35 @@ export const stopWaits: Invariant = function* (view) {
   for (const lease of view.leases) {
     const found = judge(view, lease, graceMs)
     if (found !== null) yield { invariant: 'I-22', about: lease.id, ...found }
+  }
+}
+
+/**
+ * I-22: a handler that fails because its signal told it of a stop costs no retry: its own worker hands the job back, and the counters stay
+ * as they were.
+ */
+export const stopCostsNothing: Invariant = function* (view) {
+  const { graceMs } = view.facts
+  if (graceMs === undefined) return
+  for (const lease of view.leases) {
+    const { id, ends, release } = lease
+    const [first] = ends.filter(({ how }) => how === 'aborted')
+    const ended = ends.find(({ how }) => how !== 'aborted')
+    if (first?.reason !== 'stop' || ended?.how !== 'threw' || ended.isDeaf || ended.proc !== first.proc)
+      continue
+    if (!view.order.follows(ended, first) || ended.at - first.at >= graceMs || release === null) continue
+    const causes = causesOf(view, lease)
+    if (causes.length === 0 || causes.some(({ rescue, proc }) => rescue || proc !== ended.proc)) continue
+    const [was, is] = [release.before?.counters, release.after?.counters]
+    if (was === undefined || is === undefined) continue
+    const spent = (['errors', 'timeouts', 'lost'] as const).find((name) => is[name] > was[name])
+    if (spent !== undefined)
+      yield {
+        invariant: 'I-22',
+        kind: 'retry-spent',
+        about: id,
+        message: `Its handler threw because of a stop, and that was counted among its ${spent}.`,
+      }
   }
 }
 

@@ -2,17 +2,20 @@ import { isFinal, type JobState } from '../../../src/core/jobs/job.ts'
 import { holdKey } from '../../../src/core/lanes/holds.ts'
 import type { FlowHistory } from '../flows/history.ts'
 import {
+  type AttendRecord,
   type AuditEntry,
   type AuditRow,
   type ClaimRecord,
   type CommandRecord,
   type ConfirmRecord,
   type CountsRecord,
+  type DepartRecord,
   type EndRecord,
   type EnqueueRecord,
   type EventRecord,
   type ExtendRecord,
   type Facts,
+  type HandledRecord,
   type History,
   type HistoryRecord,
   type HoldRecord,
@@ -96,6 +99,13 @@ export interface View {
   readonly confirms: readonly Confirmed[]
   /** When the store's clock went back. */
   readonly clocks: readonly EventRecord[]
+  /** When processes stood still. */
+  readonly stalls: readonly EventRecord[]
+  /** Who said that it is there, and who was taken off the list. */
+  readonly attends: readonly Asked<AttendRecord>[]
+  readonly departs: readonly DepartRecord[]
+  /** Who asked which jobs no worker handles. */
+  readonly handled: readonly Asked<HandledRecord>[]
   readonly leaseOf: (id: string, token: string) => LeaseView | undefined
   readonly flows: FlowHistory | undefined
 }
@@ -113,6 +123,10 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
   const looks: Asked<CountsRecord>[] = []
   const confirms: Confirmed[] = []
   const clocks: EventRecord[] = []
+  const stalls: EventRecord[] = []
+  const attends: Asked<AttendRecord>[] = []
+  const departs: DepartRecord[] = []
+  const handled: Asked<HandledRecord>[] = []
   const pairs = new Pairs()
   const selections = new Map<string, CommandRecord>()
   const order = new Order(audit, facts.slackMs)
@@ -225,6 +239,18 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
       case 'clock':
         clocks.push(record)
         break
+      case 'attend':
+        pairs.take(record, `attend ${record.workerId}`, attends)
+        break
+      case 'depart':
+        departs.push(record)
+        break
+      case 'handled':
+        pairs.take(record, `handled ${record.call}`, handled)
+        break
+      case 'stall':
+        stalls.push(record)
+        break
       case 'crash':
         // The one that died wrote it, or whoever killed it did and names it.
         for (const proc of [record.proc, record.what]) {
@@ -249,6 +275,10 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
     looks,
     confirms,
     clocks,
+    stalls,
+    attends,
+    departs,
+    handled,
     leaseOf: (id, token) => leases.get(leaseKey(id, token)),
     flows,
   }

@@ -1,5 +1,5 @@
-import type { App } from '../app.ts'
 import type { Trial } from '../trial.ts'
+import { bulkActions, startBulk } from './bulk.ts'
 import type { Action, Feature } from './index.ts'
 import { enqueue } from './jobs.ts'
 import { ordered } from './lanes.ts'
@@ -48,16 +48,6 @@ function retryInBulk(trial: Trial): void {
   app.track(startBulk(trial, app, random.pick(RETRIED), state))
 }
 
-async function startBulk(trial: Trial, app: App, queue: string, state: string): Promise<void> {
-  const begun = { app, isAnswered: false }
-  bulks.set(trial, [...(bulks.get(trial) ?? []), begun])
-  try {
-    await app.skep.bulk.start({ action: 'retry', query: `queue:${queue} state:${state}` })
-  } finally {
-    begun.isAnswered = true
-  }
-}
-
 /** Jobs of a strict lane come, what waits there ends in any order, and all of it comes back in one retry. */
 function endAndRetryAll(trial: Trial): void {
   const { random } = trial
@@ -78,25 +68,6 @@ function endAndRetryAll(trial: Trial): void {
     return app.skep.jobs.retry(how === 'ids' ? ids : { queue: ordered.name })
   }
   app.track(act())
-}
-
-/** Bulk actions of trials in which some may still run. */
-const bulks = new WeakMap<Trial, readonly { readonly app: App; readonly isAnswered: boolean }[]>()
-
-/** After the heal bulk actions are stopped: one that was begun by a clock that is ahead begins hours later. */
-function stopBulks(trial: Trial): void {
-  const app = trial.up.at(-1)
-  const begun = bulks.get(trial)
-  if (!app || !begun) return
-  const isLast =
-    begun.every((one) => one.isAnswered || one.app.state === 'dead') &&
-    trial.apps.every(({ link }) => link.underWay === 0)
-  const stopped = app.skep.bulk.list().then(async (all) => {
-    const running = all.filter(({ status }) => status === 'running')
-    for (const { id } of running) await app.skep.bulk.stop(id)
-    if (isLast && running.length === 0) bulks.delete(trial)
-  })
-  app.track(stopped)
 }
 
 /** Another priority for one job, or for all of a queue that wait. */
@@ -127,6 +98,5 @@ export const commands: Feature = {
     { name: 'retry a whole queue in bulk', weight: 2, run: retryInBulk },
     { name: 'end what waits in order and retry it', weight: 3, run: endAndRetryAll },
   ],
-  isOwed: (trial) => bulks.has(trial),
-  mend: stopBulks,
+  ...bulkActions,
 }

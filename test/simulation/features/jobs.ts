@@ -79,13 +79,17 @@ export async function work(
   trial: Trial,
   app: App,
   job: JobContext<Load, Yield>,
+  together: Together | null = null,
 ): Promise<Yield | ReturnType<typeof snooze>> {
   const { random, swarm } = trial
   const ended = recordStart(app.recorder, job)
-  // A batch is one run, however many jobs are in it, and ends with the last of them.
-  const slots = job.queue === batch.name ? 0 : 1
-  let isDeaf = slots === 0
-  const end: typeof ended = (how, value) => ended(how, value, isDeaf)
+  const slots = together === null ? 1 : 0
+  let isDeaf = false
+  const end: typeof ended = (how, value) => {
+    if (together === null) return ended(how, value, isDeaf)
+    together.isDeaf ||= isDeaf
+    together.ends.push(() => ended(how, value, together.isDeaf))
+  }
   app.running += slots
   if (app.running > swarm.concurrency) tooMany(trial, app, swarm.concurrency)
   const leave = once(() => {
@@ -136,6 +140,24 @@ export async function work(
   } finally {
     leave()
   }
+}
+
+/** The jobs of a batch. It is one run, which ends with the last of them and listens to its signal if all of them do. */
+interface Together {
+  isDeaf: boolean
+  readonly ends: (() => void)[]
+}
+
+async function workTogether(
+  trial: Trial,
+  app: App,
+  jobs: readonly JobContext<Load, Yield>[],
+): Promise<(Awaited<ReturnType<typeof work>> | Error)[]> {
+  const together: Together = { isDeaf: false, ends: [] }
+  const all = jobs.map((job) => work(trial, app, job, together).catch((error: unknown) => error as Error))
+  const results = await Promise.all(all)
+  for (const end of together.ends) end()
+  return results
 }
 
 const AFTER_CLEANUP = ['success', 'success', 'snooze', 'cancel'] as const
@@ -259,10 +281,7 @@ export const jobs: Feature = {
     ),
     simulated(child, facts()),
     simulated(batch, facts(), {
-      handler: (trial, app) =>
-        batch.handleBatch({ size: 3 }, (many) =>
-          Promise.all(many.map((job) => work(trial, app, job).catch((error: unknown) => error as Error))),
-        ),
+      handler: (trial, app) => batch.handleBatch({ size: 3 }, (many) => workTogether(trial, app, many)),
     }),
     simulated(rare, facts(), { rare: true }),
   ],

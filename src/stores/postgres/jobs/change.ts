@@ -23,7 +23,7 @@ export async function changeJobs(
   starts: Starts,
   call: ChangeCall,
 ): Promise<ChangeReply> {
-  const { action, space, target, failure, keepMs, priority = 0, dueAt, now } = call
+  const { action, space, target, failure, keepMs, priority = 0, dueAt, earlierMs = 0, now } = call
   const isSelection = !('ids' in target)
   if (isSelection && !isPossible(action, target.state)) return NOTHING
   if (isSelection ? target.limit < 1 : target.ids.length === 0) return NOTHING
@@ -50,7 +50,7 @@ export async function changeJobs(
   const text = `${selected.text} select ${schema}.change_jobs(${put(action)}::text, ${put(space)}::text, ${ids},
     ${put(isSelection ? String(STATE_CODES[target.state]) : null)}::smallint, ${put(failure)}::text,
     ${put(reasonIn(failure))}::text, ${put(String(keepMs))}::bigint, ${put(String(priority))}::integer,
-    ${put(dueAt === undefined ? null : String(dueAt))}::bigint,
+    ${put(dueAt === undefined ? null : String(dueAt))}::bigint, ${put(String(earlierMs))}::bigint,
     ${put(now === undefined ? null : String(now))}::bigint), ${end}`
   const [row] = await query(text, params)
 

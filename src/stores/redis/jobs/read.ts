@@ -33,9 +33,18 @@ export function lookingCalls(caller: Caller): {
 } {
   return {
     async change(call) {
-      const { target, action, space, failure, keepMs, priority = 0, dueAt, now } = call
+      const { target, action, space, failure, keepMs, priority = 0, dueAt, earlierMs, now } = call
       const reason = failure === null ? '' : (JSON.parse(failure) as { message: string }).message
-      const common = { action, space, keepMs, priority, dueAt, reason, ...(failure !== null && { failure }) }
+      const common = {
+        action,
+        space,
+        keepMs,
+        priority,
+        dueAt,
+        earlierMs,
+        reason,
+        ...(failure !== null && { failure }),
+      }
       const args: Argument[] =
         'ids' in target
           ? [JSON.stringify(common), joined(target.ids)]

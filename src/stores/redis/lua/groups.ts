@@ -4,7 +4,7 @@ import { AUDIT_OUTCOMES } from '../../../store/flows.ts'
 import { K } from '../keys.ts'
 
 /**
- * Groups and runs: `core/groups.ts` and `core/runs.ts` over hashes. What a group is made of never changes and is JSON; how
+ * Groups and runs: `core/flows/groups.ts` and `core/flows/runs.ts` over hashes. What a group is made of never changes and is JSON; how
  * far it is has a fixed size, so that counting a member rewrites nothing else. It is written once, at the end of a call.
  *
  *   groups      id → JSON as it was made; "n" id → size need failing done failed fired created ended keep flags, which are the
@@ -133,7 +133,7 @@ modules.groups = function()
   local function stateIn(outcome) return outcome and STATES[sub(outcome, 1, 1)] end
   local function idIn(outcome) return sub(outcome, 3, 2 + byte(outcome, 2)) end
 
-  -- See staysDone in core/groups.ts. The first bit is that of success.
+  -- See staysDone in core/flows/groups.ts. The first bit is that of success.
   local function staysDone(group, was, is)
     return was == 'done' and is ~= 'done' and group and group.need > 0 and group.fired % 2 == 1
   end
@@ -274,7 +274,7 @@ modules.groups = function()
     return false
   end
 
-  -- See mayRunAgain in core/runs.ts. The second bit is that of failure.
+  -- See mayRunAgain in core/flows/runs.ts. The second bit is that of failure.
   local function mayRunAgain(run, id)
     local at = cjson.decode(run.position)
     if type(at) ~= 'table' then at = {} end

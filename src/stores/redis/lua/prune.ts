@@ -1,6 +1,6 @@
 import { K } from '../keys.ts'
 
-/** prune: ARGV how many jobs at most. attend: ARGV the id of a worker, the connection that it lives by (or ""), and all of it as JSON. depart: ARGV an id. workers: all of them. */
+/** prune: ARGV how many jobs at most. attend: ARGV the id of a worker, the connection that it lives by (or ""), and all of it as JSON. depart: ARGV an id. workers: ids, or nothing for all of them. */
 export const UPKEEP: string = `
 modules.prune = function()
   local REMEMBERED, WORKER = 600000, 3600000
@@ -55,11 +55,14 @@ modules.depart = function()
   return function(args) return redis.call('HDEL', ${K.workers}, args[1]) end
 end
 modules.workers = function()
-  return function()
+  return function(args)
     local all = {}
-    for i, value in ipairs(redis.call('HVALS', ${K.workers})) do
-      local place = string.find(value, '\\0', 9, true)
-      all[i] = { numAt(value, 1), sub(value, 9, place - 1), sub(value, place + 1) }
+    local values = #args == 0 and redis.call('HVALS', ${K.workers}) or redis.call('HMGET', ${K.workers}, unpack(args))
+    for _, value in ipairs(values) do
+      if value then
+        local place = string.find(value, '\\0', 9, true)
+        all[#all + 1] = { numAt(value, 1), sub(value, 9, place - 1), sub(value, place + 1) }
+      end
     end
     return all
   end

@@ -36,7 +36,7 @@ export function changeJobs(turn: Turn, call: ChangeCall, now: number): ChangeRep
       target.ids.map((id) => ({ id, placed: find(turn, space, id) })),
       ({ placed }) => placed?.job,
       // Looked up again: an id may be named twice.
-      ({ id }) => changeOne(turn, find(turn, space, id), id, call, now, moved),
+      ({ id }, earlierMs) => changeOne(turn, find(turn, space, id), id, call, now, moved, earlierMs),
     )
     return { results, cursor: null, waiting: waitingOf(moved) }
   }
@@ -49,7 +49,7 @@ export function changeJobs(turn: Turn, call: ChangeCall, now: number): ChangeRep
     action,
     page.filter(({ job }) => !isSoAlready(job, action, call)),
     ({ job }) => job,
-    (placed) => changeOne(turn, placed, placed.job.id, call, now, moved),
+    (placed, earlierMs) => changeOne(turn, placed, placed.job.id, call, now, moved, earlierMs),
   )
   return { results, cursor: last ? cursorAt(last) : null, waiting: waitingOf(moved) }
 }
@@ -62,6 +62,7 @@ function changeOne(
   call: ChangeCall,
   now: number,
   moved: Job[],
+  earlierMs: number,
 ): ChangeResult {
   if (!placed) return { id, status: 'refused', reason: 'unknown' }
   const { job, q } = placed
@@ -92,7 +93,7 @@ function changeOne(
         }
         holdKey(turn, q, job.uniqueKey, job.id, null)
       }
-      move(retry(job, now, call.dueAt))
+      move(retry(job, now, call.dueAt, (call.earlierMs ?? 0) + earlierMs))
       break
     case 'promote':
       move(promoteNow(job, now))

@@ -134,6 +134,42 @@ export function changeSelectionCases(test: StoreCase): void {
     assert.deepEqual(idsOf(jobs), [1, 2, 3].map(idOf))
   })
 
+  test('retries jobs of a queue without order so that they start in the order of their enqueues, whatever their ids', async (scene) => {
+    const order = [4, 5, 1, 2, 3, 9, 8, 7]
+    for (const n of order) {
+      await scene.insert(sample(n))
+      scene.pass(1)
+    }
+    for (const n of order) await scene.changeOne('bury', idOf(n))
+    scene.pass(MINUTE)
+    const since = scene.now
+    const retry = async (ids: readonly number[], earlierMs?: number): Promise<void> => {
+      await scene.store.change({
+        action: 'retry',
+        space: SPACE,
+        target: { ids: ids.map(idOf) },
+        failure: null,
+        keepMs: 0,
+        dueAt: since,
+        ...(earlierMs !== undefined && { earlierMs }),
+        now: scene.now,
+      })
+      scene.pass(MINUTE)
+    }
+
+    // One that there is not, and one that is ready by then, change nothing.
+    await retry([1, 4, 3, 2, 5, 6], 2)
+    await retry([7, 8, 4, 9])
+
+    const found = { space: SPACE, queue: QUEUE, state: 'ready', limit: 10, cursor: null } as const
+    const { jobs } = await scene.store.list(found)
+    assert.deepEqual(idsOf(jobs), order.map(idOf))
+    assert.deepEqual(
+      jobs.map(({ dueAt }) => dueAt - since),
+      [-3, -3, -2, -2, -2, -2, -1, 0],
+    )
+  })
+
   test('retries strict jobs of one moment as they arrived, whatever their ids and earlier retries', async (scene) => {
     const lane = { lane: 'acme', strict: true }
     await scene.limit({ strict: true })

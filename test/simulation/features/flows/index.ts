@@ -7,6 +7,7 @@ import type { FlowShape, State } from '../../../proof/flows/shape.ts'
 import { namesIn, signalsIn } from '../../../proof/flows/walk.ts'
 import type { App } from '../../app.ts'
 import type { Trial } from '../../trial.ts'
+import { bulkActions, startBulk } from '../bulk.ts'
 import type { Action, Feature } from '../index.ts'
 import { build } from './build.ts'
 import { Draw } from './draw.ts'
@@ -143,6 +144,14 @@ function retryAll(trial: Trial): void {
   app.track(app.skep.jobs.retry({ queue: random.pick(['frail', 'part', 'swift']), state }))
 }
 
+/** The same as a bulk action, which a worker takes up. */
+function retryInBulk(trial: Trial): void {
+  const { random } = trial
+  const app = random.pick(trial.up)
+  const queue = random.pick(['frail', 'part', 'swift'])
+  app.track(startBulk(trial, app, queue, random.pick(['dead', 'dead', 'failed', 'cancelled'])))
+}
+
 /** The signals that runs wait for. */
 function awaitedSignals(
   trial: Trial,
@@ -194,6 +203,7 @@ function undoneRuns(trial: Trial): Run[] {
 /** After the heal: programs that lack something are closed, signals are sent, and some failures are retried. */
 function mend(trial: Trial): void {
   for (const app of trial.up) if (flowsOf(trial).lacking.has(app)) app.track(app.close())
+  bulkActions.mend?.(trial)
   sealAll(trial)
   const app = trial.up.at(-1)
   if (!app || trial.model.unfinished() > 0) return
@@ -236,8 +246,10 @@ export const flows: Feature = {
     toRuns('retry runs that were undone', 6, isUndone, retryRun),
     { name: 'change a member', weight: 8, run: commandMember },
     { name: 'retry all members of a queue', weight: 2, run: retryAll },
+    { name: 'retry all members of a queue in bulk', weight: 2, run: retryInBulk },
   ],
   isOwed: (trial) =>
+    bulkActions.isOwed?.(trial) === true ||
     awaitedSignals(trial).length > 0 ||
     deadMembers(trial).length > 0 ||
     undoneRuns(trial).length > 0 ||

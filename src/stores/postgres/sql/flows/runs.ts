@@ -65,7 +65,7 @@ function joined(lists: string): string {
 }
 
 /**
- * may_rejoin: whether a member of a group may run again, see mayRejoin in core/runs.ts. The caller holds the locks of
+ * may_rejoin: whether a member of a group may run again, see mayRejoin in core/flows/runs.ts. The caller holds the locks of
  * lock_runs_above, or of the run that it moves.
  *
  * lock_runs_above: locks the runs above members of groups, and then the groups: in this order, as whoever moves runs does.

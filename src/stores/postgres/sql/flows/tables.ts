@@ -1,5 +1,5 @@
 /**
- * Groups, the outcomes of their members, and runs, see `core/groups.ts` and `core/runs.ts`.
+ * Groups, the outcomes of their members, and runs, see `core/flows/groups.ts` and `core/flows/runs.ts`.
  *
  * groups: `done` and `failed` change with every member that ends, so no index has them, and room is left on each page. What
  * indexes have (`ended_at`, `expires_at`) changes once, at the end. The row is also the lock under which its members are

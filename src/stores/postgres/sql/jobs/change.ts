@@ -22,7 +22,7 @@ export function changeFunction(schema: string): string {
   return `
 create function ${schema}.change_jobs(
     action text, in_space text, ids uuid[], only_state smallint, failure text, reason text, keep bigint,
-    steps integer, due_to bigint, at bigint)
+    steps integer, due_to bigint, earlier bigint, at bigint)
 returns text
 language plpgsql ${fixedPath(schema)}
 as $function$
@@ -49,6 +49,8 @@ declare
     -- In which order the jobs are taken, see inOrder in core/transitions.ts; and the place of the one that is.
     order_of integer[];
     nth integer;
+    -- How much earlier than it began each job of a retry is due, see stepsBefore in core/transitions.ts.
+    steps_of bigint[];
     -- Members that ended, or not any more.
     ended outcomes[];
     enqueued json[];
@@ -78,6 +80,12 @@ begin
                 left join lateral (select x.enqueued_at, x.arrival from archive x where x.id = u.id and x.space || '' = in_space limit 1) o on true
             order by o.enqueued_at nulls first, o.arrival, u.id, u.n)
         else array(select generate_subscripts(ids, 1)) end;
+    if action = 'retry' then
+        steps_of := array_fill(earlier, array[cardinality(ids)]);
+        for i in reverse cardinality(ids) - 1..1 loop
+            steps_of[order_of[i]] := steps_of[order_of[i + 1]] + (ids[order_of[i]] > ids[order_of[i + 1]])::integer;
+        end loop;
+    end if;
     foreach nth in array order_of loop
         wanted := ids[nth];
         said := null;
@@ -196,8 +204,8 @@ begin
                         -- What is done has handed on what comes after it.
                         case when a.state = 3 and strpos(a.headers, '${REST_OF_CHAIN}') > 0
                             then (a.headers::jsonb - '${REST_OF_CHAIN}')::text else a.headers end,
-                        a.priority, a.overrides, due_from,
-                        case when a.is_strict then nextval('arrivals') else due_from - a.priority * 600000::bigint end,
+                        a.priority, a.overrides, due_from - steps_of[nth],
+                        case when a.is_strict then nextval('arrivals') else due_from - steps_of[nth] - a.priority * 600000::bigint end,
                         a.enqueued_at, a.arrival, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.is_strict,
                         a.group_id, a.nth)
                     returning rank into place;
@@ -209,7 +217,7 @@ begin
                     end if;
                     said := 'ok';
                     line := a.queue;
-                    due := due_from;
+                    due := due_from - steps_of[nth];
                     has_steps := a.priority;
                 end if;
             elsif action = 'remove' then

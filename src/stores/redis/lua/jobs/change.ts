@@ -2,7 +2,7 @@ import { REST_OF_CHAIN } from '../../../../core/flows/chains.ts'
 import { K } from '../../keys.ts'
 
 /**
- * change: ARGV the call as JSON, { action, space, failure, keepMs, priority, dueAt, reason } with ids (16 bytes each, one after
+ * change: ARGV the call as JSON, { action, space, failure, keepMs, priority, dueAt, earlierMs, reason } with ids (16 bytes each, one after
  * the other, as the next argument) or a selection. Answers for each job its id, a status and a reason; the cursor; and the
  * queues in which jobs came to another place.
  */
@@ -19,7 +19,7 @@ modules.changing = function()
   }
   local ENDS = { cancel = 'cancelled', bury = 'dead' }
 
-  local function changeOne(job, call, now, moved)
+  local function changeOne(job, call, now, moved, earlier)
     if not job then return 'refused', 'unknown' end
     local x, from, action = job.x, job.state, call.action
     -- What is in strict order has its place by its arrival, and no other moment.
@@ -53,7 +53,7 @@ modules.changing = function()
       x.n = (x.n or 0) + 1
       x.z, x.fi, x.ex, x.b, x.t, x.w, x.k, x.r, x.f = nil, nil, nil, nil, nil, nil, nil, nil, nil
       x.st, x.er, x.ti, x.lo, x.sn = nil, nil, nil, nil, nil
-      setDue(job, min(call.dueAt or now, now))
+      setDue(job, min(call.dueAt or now, now) - (call.earlierMs or 0) - (earlier or 0))
       x.e = x.e or x.a
       arrive(job)
       wait(job, from, 'ready', now)
@@ -129,14 +129,23 @@ modules.changing = function()
         return a < b
       end)
     end
-    for _, at in ipairs(order) do visit(items[at], at) end
+    -- See stepsBefore.
+    local earlier, step, later = {}, 0, nil
+    for n = action == 'retry' and #order or 0, 1, -1 do
+      local job = jobOf(items[order[n]])
+      if job and FINAL[job.state] then
+        if later and isBefore(later, job.id) then step = step + 1 end
+        earlier[n], later = step, job.id
+      end
+    end
+    for n, at in ipairs(order) do visit(items[at], at, earlier[n]) end
   end
 
   local function change(args, now)
     local call = cjson.decode(args[1])
     local results, moved, cursor = {}, {}, ''
-    local function apply(job, id, at)
-      local status, reason = changeOne(job, call, now, moved)
+    local function apply(job, id, at, earlier)
+      local status, reason = changeOne(job, call, now, moved, earlier)
       results[at] = { id, status, reason or '' }
     end
     if not call.state then
@@ -146,7 +155,7 @@ modules.changing = function()
         found[#found + 1] = { id, call.action == 'retry' and find(id, tagFor(call.space)) }
       end
       -- Looked up again: an id may be named twice.
-      eachInOrder(call.action, found, function(one) return one[2] end, function(one, at) apply(find(one[1], tagFor(call.space)), one[1], at) end)
+      eachInOrder(call.action, found, function(one) return one[2] end, function(one, at, earlier) apply(find(one[1], tagFor(call.space)), one[1], at, earlier) end)
     elseif POSSIBLE[call.action][call.state] then
       local page
       call.oldestFirst = call.action == 'retry'
@@ -155,7 +164,7 @@ modules.changing = function()
       for _, job in ipairs(page) do
         if not isSoAlready(job, call) then taken[#taken + 1] = job end
       end
-      eachInOrder(call.action, taken, function(job) return job end, function(job, at) apply(job, job.id, at) end)
+      eachInOrder(call.action, taken, function(job) return job end, function(job, at, earlier) apply(job, job.id, at, earlier) end)
       if #page < call.limit then cursor = '' end
     end
     return { now, results, cursor, waiting(moved), enqueued(now) }
