@@ -153,7 +153,7 @@ export class Jobs {
     if (!job) {
       throw new SkepError('JOB_NOT_FOUND', `There is no job "${id}" in space "${space}".`, { facts: { id } })
     }
-    await assertAwaited(store, job)
+    await assertAwaited(patient, job)
     const copy = await insert(copyOf(job, options, { runtime, payloadBytes }))
     return new JobHandle(this.#origin, copy.id, copy.duplicate)
   }

@@ -153,7 +153,7 @@ export const FLOW_MENDING_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R20',
     file: 'src/client/jobs/jobs.ts',
-    find: '    await assertAwaited(store, job)\n',
+    find: '    await assertAwaited(patient, job)\n',
     replace: '',
     story: 'Edit and run again ships what was refunded when its run was undone.',
     killedBy: {
