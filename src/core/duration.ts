@@ -2,23 +2,23 @@ import { SkepError } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import { show } from './names.ts'
 
-/** A span of time: milliseconds, or a number with a unit: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'7d'`, `'2w'`. */
+/** A duration: milliseconds, or a number with a unit: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'7d'`, `'2w'`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd' | 'w'}`
 
 /** How long something is kept. */
 export type Keep = Duration | 'forever'
 
-/** What counts as for ever: a hundred years, the longest time of any option. */
+/** The value of `'forever'`: a hundred years, the longest duration of any option. */
 export const FOREVER_MS: number = LIMITS.delayMs
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
 
-/** The milliseconds for which something is kept. */
+/** A {@link Keep} in milliseconds. */
 export function keepToMs(what: string, keep: Keep): number {
   return keep === 'forever' ? FOREVER_MS : toMs(what, keep)
 }
 
-/** The milliseconds of a duration, at most a hundred years. `what` names the option in the error. */
+/** A duration in milliseconds, at most a hundred years. `what` names the option in the error. */
 export function toMs(what: string, duration: Duration): number {
   const ms = typeof duration === 'number' ? duration : parse(duration)
   if (!Number.isFinite(ms) || ms < 0) {
@@ -29,7 +29,7 @@ export function toMs(what: string, duration: Duration): number {
       { facts: { what, duration } },
     )
   }
-  // Stores count in milliseconds, and a sum of longer ones would not be exact.
+  // Stores count in milliseconds, and sums of longer durations would exceed the safe integers.
   if (ms > FOREVER_MS) {
     throw new SkepError('OPTION_INVALID', `${what} is ${show(duration)}; use at most 100 years.`, {
       facts: { what, duration },

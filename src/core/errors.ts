@@ -1,6 +1,6 @@
 /**
- * Every error Skep throws has a code from this closed list, the facts in fields, and a message that
- * says what to do. `docs/errors.md` explains each one; a test fails when one is missing there.
+ * Every error Skep throws has a code from this closed list, the facts in fields, and a message with a remedy.
+ * `docs/errors.md` explains each code; a test fails when one is missing there.
  */
 export const ERROR_CODES = [
   'BATCH_ITEM_INVALID',
@@ -65,17 +65,17 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
-// The package may be loaded twice, once as ESM and once as CommonJS. An error made by one copy must be an instance
-// for the other, or a lost reply of its store would not be recognised as one.
+// The package may be loaded twice, as ESM and as CommonJS. An error created by one copy must be an instance
+// for the other, or a lost reply of its store would not be recognized.
 const BRAND = Symbol.for('skep.error')
 
-/** The base of everything Skep throws. Branch on `code`, show `message` to people. */
+/** The base class of all errors of Skep. Branch on `code`, show `message` to users. */
 export class SkepError extends Error {
   override readonly name: string = 'SkepError'
-  /** Which of our classes this is, for `instanceof`. */
+  /** The class, for `instanceof` across copies of the package. */
   static readonly brand: string = 'SkepError'
   readonly code: ErrorCode
-  /** What the message is about, for programs: names, limits, ids. */
+  /** The facts of the message for programs: names, limits, ids. */
   readonly facts: Readonly<Record<string, unknown>>
 
   constructor(
@@ -97,15 +97,15 @@ export class SkepError extends Error {
 }
 
 /**
- * A store call failed. `effect` says what is known about it:
- * `none`: nothing was written, it can be sent again as if never sent;
+ * A store call failed. `effect`:
+ * `none`: nothing was written;
  * `unknown`: the reply was lost, so it may have been written. Every store call is safe to repeat.
  */
 export class StoreError extends SkepError {
   override readonly name = 'StoreError'
   static override readonly brand: string = 'StoreError'
   readonly effect: 'none' | 'unknown'
-  /** True when the same call may succeed later without anyone changing anything. */
+  /** Whether the same call may succeed later without any change. */
   readonly transient: boolean
 
   constructor(
@@ -119,7 +119,7 @@ export class StoreError extends SkepError {
   }
 }
 
-/** Another worker holds the job now, or nobody does, so what this one did with it was not saved. */
+/** The lease has expired or another worker holds the job, so the outcome of this attempt was not saved. */
 export class LeaseLostError extends SkepError {
   override readonly name = 'LeaseLostError'
   static override readonly brand: string = 'LeaseLostError'
@@ -128,7 +128,7 @@ export class LeaseLostError extends SkepError {
   constructor(jobId: string, options: { readonly cause?: unknown } = {}) {
     super(
       'LEASE_LOST',
-      `The lease on job "${jobId}" was lost, so its outcome was not saved: the job runs again elsewhere. ` +
+      `The lease on job "${jobId}" was lost, so its outcome was not saved: the job is attempted again elsewhere. ` +
         'If handlers block the event loop for long, raise leaseMs or move them to a thread.',
       { ...options, facts: { jobId } },
     )
@@ -136,11 +136,11 @@ export class LeaseLostError extends SkepError {
   }
 }
 
-/** The text of any thrown value, even of one that cannot be read. */
+/** The message of any thrown value, even of one that cannot be read. */
 export function messageOf(thrown: unknown): string {
   try {
-    const said = thrown instanceof Error ? (thrown.message as unknown) : thrown
-    return typeof said === 'string' ? said : (jsonOf(said) ?? String(said))
+    const text = thrown instanceof Error ? (thrown.message as unknown) : thrown
+    return typeof text === 'string' ? text : (jsonOf(text) ?? String(text))
   } catch {
     return `A thrown ${typeof thrown} that cannot be read`
   }
@@ -155,9 +155,9 @@ function jsonOf(value: unknown): string | undefined {
 }
 
 /**
- * The error for a client library that could not be imported. Only an error that names the package itself means that it is
- * not installed; otherwise it, or what it imports, is broken, and installing it again would hide why.
- * @param advice What to do when it is not installed; ends the message.
+ * The error for a client library that could not be imported. It is not installed only if the error names the
+ * package itself; otherwise it, or one of its imports, is broken, and advice to install it would mislead.
+ * @param advice What to do if it is not installed; ends the message.
  */
 export function clientMissing(name: string, cause: unknown, advice: string): SkepError {
   const message = isNotFound(name, cause)
@@ -169,11 +169,11 @@ export function clientMissing(name: string, cause: unknown, advice: string): Ske
 function isNotFound(name: string, cause: unknown): boolean {
   const { code } = (cause ?? {}) as { code?: unknown }
   if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return false
-  // Node: Cannot find package 'pg' imported from …; require: Cannot find module 'pg'. Others use double quotes.
+  // Node: Cannot find package 'pg' imported from …; require: Cannot find module 'pg'. Others: "pg".
   return /Cannot find (?:package|module) ['"]([^'"]+)['"]/.exec(messageOf(cause))?.[1] === name
 }
 
-/** The first line: a failed require goes on with a list of files. */
+/** The first line: a failed require appends a list of files. */
 function briefly(cause: unknown): string {
   return messageOf(cause).split('\n', 1)[0]!.replace(/\.$/, '')
 }

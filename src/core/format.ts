@@ -1,4 +1,4 @@
-/** Numbers and spans as people read them. */
+/** Numbers and durations for display. */
 
 /** 1204 → 1,204; 1234567 → 1.23M. Never wider than seven columns. */
 export function countText(value: number): string {

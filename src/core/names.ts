@@ -1,11 +1,11 @@
 import { SkepError } from './errors.ts'
 import { LIMITS } from './limits.ts'
 
-// Letters, digits and `_ - . : /`, starting with a letter or digit: what every store and notifier can
-// carry after escaping, and what nobody can mistake for markup, a path or a wildcard.
+// Letters, digits and `_ - . : /`, starting with a letter or digit: every store and notifier can carry such
+// names after escaping, and they cannot be mistaken for markup, a path or a wildcard.
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:/-]*$/
 
-/** Refuses a queue's or space's name that some store could not hold. `what` names the thing in the error. */
+/** Rejects a name of a queue or space that some store could not hold. `what` names the thing in the error. */
 export function assertName(what: string, name: unknown): asserts name is string {
   if (typeof name === 'string' && name.length <= LIMITS.nameBytes && NAME.test(name)) return
   throw new SkepError(
@@ -16,15 +16,15 @@ export function assertName(what: string, name: unknown): asserts name is string 
   )
 }
 
-/** Refuses what is neither a name nor a pattern of names, in which `*` stands for anything. */
+/** Rejects a value that is neither a name nor a pattern of names, in which `*` matches anything. */
 export function assertPattern(what: string, pattern: unknown): asserts pattern is string {
   const isPattern = typeof pattern === 'string' && pattern.includes('*')
-  // A pattern is good if a name could stand there: each `*` may stand for a letter.
+  // A pattern is valid if it can match a name: `*` may match a single character.
   if (isPattern && pattern.length <= LIMITS.nameBytes && NAME.test(pattern.replaceAll('*', 'x'))) return
   assertName(what, pattern)
 }
 
-/** Refuses a key (unique key, lane key) that some store could not compare byte by byte. */
+/** Rejects a key (unique key, lane key) that some store could not compare byte by byte. */
 export function assertKey(what: string, key: unknown): asserts key is string {
   if (
     typeof key === 'string' &&
@@ -44,7 +44,7 @@ export function assertKey(what: string, key: unknown): asserts key is string {
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** True for the text of a UUID in lower case, the only spelling of a job's id. */
+/** Whether the id is a UUID in lower case, the only spelling of a job id. */
 export function isJobId(id: unknown): id is string {
   return typeof id === 'string' && ID.test(id)
 }
@@ -54,7 +54,7 @@ export function assertJobId(id: unknown): asserts id is string {
   throw new SkepError('OPTION_INVALID', `${show(id)} is not a job id. Ids are UUIDs in lower case.`)
 }
 
-/** Refuses an identifier that goes into SQL text: a schema or a table prefix. */
+/** Rejects an identifier that cannot go into SQL: a schema or a table prefix. */
 export function assertIdentifier(what: string, name: unknown): asserts name is string {
   if (typeof name === 'string' && /^[a-z_][a-z0-9_]{0,47}$/.test(name)) return
   throw new SkepError(
@@ -71,7 +71,7 @@ export function hasControl(text: string): boolean {
   return CONTROL.test(text)
 }
 
-/** How many bytes `text` takes in UTF-8. */
+/** The length of `text` in UTF-8 bytes. */
 export function utf8Bytes(text: string): number {
   // Every UTF-16 unit is at most 3 bytes, so short texts need no counting.
   let bytes = text.length
@@ -82,11 +82,11 @@ export function utf8Bytes(text: string): number {
   return bytes
 }
 
-/** A value as it may be shown in a message: short, on one line, without control characters. */
+/** A value for use in a message: short, on one line, without control characters. */
 export function show(value: unknown): string {
   const clean = textOf(value).replace(new RegExp(CONTROL, 'gu'), '?')
   if (clean.length <= 80) return clean
-  // Not in the middle of a sign that takes two units.
+  // Do not cut a surrogate pair in half.
   const cut = clean.slice(0, 77)
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}...`
 }
@@ -95,6 +95,6 @@ function textOf(value: unknown): string {
   try {
     return typeof value === 'string' ? JSON.stringify(value) : String(value)
   } catch {
-    return `a ${typeof value}` // An object that cannot be turned into text.
+    return `a ${typeof value}` // An object that cannot be converted to a string.
   }
 }

@@ -1,34 +1,38 @@
-/** What an unknown option was probably meant to be: a misspelt one, one of another call, or the name that another library has for it. */
+/**
+ * Suggestions for an unknown option: a misspelt one, one of another call, or another library's name for it.
+ */
 
 const RETRIES = "Retries are the policy of a queue: queue(name, { onError: retry(3, exponential('1s')) })."
 const BACKOFF =
-  "The backoff is a part of the policy of a queue: onError: retry(3, exponential('1s', { max: '1h' }))."
-const SUCCESS =
-  "What becomes of finished jobs is the policy of a queue: onSuccess: discard(), or archive('3d')."
+  "The backoff is part of the policy of a queue: onError: retry(3, exponential('1s', { max: '1h' }))."
+const SUCCESS = "Finished jobs are handled by the policy of a queue: onSuccess: discard(), or archive('3d')."
 const FAILED =
-  "What becomes of failed jobs is the policy of a queue: onError: retry(3, exponential('1s'), { ending: buried('30d') })."
+  "Failed jobs are handled by the policy of a queue: onError: retry(3, exponential('1s'), { ending: buried('30d') })."
 const UNIQUE = "Use unique: 'key', or unique: { key, scope: 'queued' | 'active' | '10m', onConflict }."
 const LATER = "Use delay: '5m', or runAt: new Date(…)."
 const TIMEOUT = "Use timeout: '5m' on the queue or the job."
-const LEASE = "Workers renew a lease by themselves; how long it lasts is the worker's lease: '30s'."
+const LEASE = "Workers extend leases automatically; set the worker's lease: '30s'."
 const SCHEDULE = "Use a schedule: schedule('id', { queue, cron: '0 3 * * *', payload })."
 const LANE = "Use the queue's lane, and lanes: { concurrency, rate, order: 'strict' }."
 const GROUPS = 'Use skep.groups (chain, group, chord), or a flow for jobs that depend on each other.'
 const POOL = 'Use concurrency, and concurrencyPerWorker on a queue: it counts per queue.'
 const POLL = "Use the worker's poll: '1s'; hints make it prompt."
-const LOST = "What happens when a worker dies with a job is the queue's onLost: retry(5, fixed(0))."
+const LOST = "For jobs whose worker died, use the queue's onLost: retry(5, fixed(0))."
 const RATE = "Use the queue's rate: { limit: 100, per: '1m' }, and concurrency."
 const STORE = 'Use store: postgresStore({ url }), redisStore({ url }) or sqliteStore({ file }).'
 const PAYLOAD = 'The payload is the second argument: skep.enqueue(queue, payload, options).'
 const KEEP = "Use retention: '7d', or onSuccess: archive('7d') on the queue."
 const LIFO = 'There is no LIFO order; a higher priority starts sooner.'
-const HANDLER = 'Give the handlers to skep.worker([queue.handle(run)], options).'
+const HANDLER = 'Pass the handlers to skep.worker([queue.handle(run)], options).'
 const SPACE = 'Use space for a tenant.'
 
 const UNHANDLED =
   'It was removed: jobs that no worker handles stay ready, keep their order, and are counted as unhandled (skep queues). Delete it.'
 
-/** Names of BullMQ, pg-boss, graphile-worker, bee-queue, Agenda, Sidekiq, Oban, Celery and River, and removed ones of our own, in lower case without separators. */
+/**
+ * Names used by BullMQ, pg-boss, graphile-worker, bee-queue, Agenda, Sidekiq, Oban, Celery and River, and our
+ * removed ones, in lower case without separators.
+ */
 const OTHERS: Readonly<Record<string, string>> = {
   attempts: RETRIES,
   attemptsmade: RETRIES,
@@ -63,7 +67,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   deadletter: FAILED,
   dead: FAILED,
   onfail: FAILED,
-  jobid: "Use id for a job id of yours, or unique: 'key' so that only one such job waits.",
+  jobid: "Use id for your own job id, or unique: 'key' so that only one such job is queued.",
   jobkey: UNIQUE,
   jobkeymode: UNIQUE,
   singletonkey: UNIQUE,
@@ -81,10 +85,10 @@ const OTHERS: Readonly<Record<string, string>> = {
   deduplicationid: UNIQUE,
   debounce: "Use unique: { key, scope: 'queued', onConflict: 'postpone' } with a delay.",
   throttle: "Use unique: { key, scope: '1m' }.",
-  hold: "Use scope: 'queued', 'active' or a span of time such as '10m'.",
-  period: "Use scope: 'queued', 'active' or a span of time such as '10m'.",
-  states: "Use scope: 'queued', 'active' or a span of time such as '10m'.",
-  until: "Use scope: 'queued', 'active' or a span of time such as '10m'.",
+  hold: "Use scope: 'queued', 'active' or a duration such as '10m'.",
+  period: "Use scope: 'queued', 'active' or a duration such as '10m'.",
+  states: "Use scope: 'queued', 'active' or a duration such as '10m'.",
+  until: "Use scope: 'queued', 'active' or a duration such as '10m'.",
   conflict: "Use onConflict: 'ignore', 'replace' or 'postpone'.",
   startafter: LATER,
   startat: LATER,
@@ -178,9 +182,9 @@ const OTHERS: Readonly<Record<string, string>> = {
 }
 
 export interface OptionHint {
-  /** Sentences for people; empty if nothing is known. */
+  /** Sentences for display; empty if there is no hint. */
   readonly text: string
-  /** The option that was probably meant; null if it is none of this call. */
+  /** The option that was probably meant; null if it is not an option of this call. */
   readonly name: string | null
 }
 
@@ -223,7 +227,7 @@ function plainOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 }
 
-/** How many characters have to be inserted, removed, replaced, or swapped with the next. */
+/** The number of insertions, deletions, replacements and transpositions. */
 function distanceOf(from: string, to: string): number {
   let before: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, n) => n)

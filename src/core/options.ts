@@ -2,17 +2,17 @@ import { SkepError } from './errors.ts'
 import { show } from './names.ts'
 import { hintOf } from './option-hints.ts'
 
-/** The names of the options of one public call. Made by {@link optionKeys}. */
+/** The option names of one public call. Created by {@link optionKeys}. */
 export interface OptionKeys {
-  /** As in a message: `enqueue()`. */
+  /** As shown in messages: `enqueue()`. */
   readonly place: string
   readonly keys: Readonly<Record<string, true>>
 }
 
-/** Also of a union: the names of all its members. */
+/** The keys of all members of a union. */
 type KeyOf<Options> = Options extends unknown ? keyof Options : never
 
-/** All lists that were made, to tell where a misplaced option belongs. */
+/** All lists created so far, to find the call that a misplaced option belongs to. */
 const PLACES: OptionKeys[] = []
 
 /** The options of every call that was loaded. For the tests of the documents. */
@@ -20,7 +20,7 @@ export function declaredOptions(): readonly OptionKeys[] {
   return PLACES
 }
 
-/** Names the options of a call. The compiler keeps the list equal to the type: a missing name or an additional one is an error. */
+/** Lists the options of a call. The compiler rejects a missing or an additional name. */
 export function optionKeys<Options extends object>(
   place: string,
   keys: Readonly<Record<KeyOf<Options>, true>>,
@@ -33,8 +33,8 @@ export function optionKeys<Options extends object>(
 }
 
 /**
- * Refuses what is not an object of options, and every name that is not among them: a misspelt option would silently do nothing.
- * On the way of every enqueue, so it makes no list and reads no value.
+ * Rejects options that are not an object, and unknown names: a misspelt option would silently do nothing.
+ * Called by every enqueue, so it allocates no list and reads no value.
  */
 export function assertOptions(known: OptionKeys, options: object | undefined | null): void {
   if (options === undefined) return
@@ -43,7 +43,7 @@ export function assertOptions(known: OptionKeys, options: object | undefined | n
   for (const name in options) if (keys[name] !== true) refuseName(known, name)
 }
 
-/** Refuses what is neither true nor false: `'false'`, as an environment variable has it, would count as true. */
+/** Rejects a value that is not a boolean: `'false'`, as in an environment variable, would count as true. */
 export function assertFlags(place: string, flags: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(flags)) {
     if (value === undefined || typeof value === 'boolean') continue

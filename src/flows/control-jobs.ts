@@ -8,16 +8,16 @@ import { advance, BEGIN, giveUp, type Happening, isAwaited, type Maker } from '.
 import { readPosition, startOf } from './position.ts'
 import type { Registry } from './registry.ts'
 
-/** What a job that moves a run on has as its payload. */
+/** The payload of a job that moves a run. */
 export interface Control extends Happening {
   readonly run: string
 }
 
-/** What a job has as its payload that starts a run: the run has the job's id. */
+/** The payload of a job that starts a run: the run has the job's id. */
 export interface StartOrder {
   readonly start: {
     readonly flow: string
-    /** At least this version: whoever starts the run takes the newest that it has. */
+    /** The minimum version: the worker that starts the run uses its newest. */
     readonly version: number
     readonly state: unknown
     readonly attributes: readonly string[]
@@ -25,20 +25,20 @@ export interface StartOrder {
   }
 }
 
-/** Outcomes are read by so many of each group. */
+/** Page size for reading the outcomes of a group. */
 const PAGE = 1_000
 
 /**
- * No worker here has the flow or the branch of a run. Each version has a queue of its own, so this is so only where somebody
- * changed a flow without raising its version, or is about to: then others may still have it.
+ * No worker here has the flow or the branch of a run. Each version has its own queue, so this happens only if
+ * a flow was changed without raising its version, or during a deploy: then other workers may still have it.
  */
 export class UnknownVersionError extends Error {
   override readonly name = 'UnknownVersionError'
 }
 
-/** What becomes of a control job: the move of its run, or that it came too late, or why there is none. */
+/** The result of a control job: the move of its run, or that it came too late, or the error. */
 export type Decision =
-  /** `leaves`: the group that it has waited for, if members of it are to be cancelled that have not ended. */
+  /** `leaves`: the group it waited for, if its unfinished members are to be cancelled. */
   | { readonly move: RunMove; readonly leaves: string | null }
   | { readonly late: true; readonly leaves?: string }
   /** Without a run: it could not be started. */
@@ -47,7 +47,7 @@ export type Decision =
       readonly error: unknown
       readonly run: Run
       readonly leaves: string | null
-      /** The move of the run if it is not tried again. */
+      /** The move of the run if there is no further attempt. */
       readonly giveUp: () => Promise<RunMove>
     }
 
@@ -62,7 +62,7 @@ export interface EngineParts {
   readonly maker: Maker
 }
 
-/** Finds out how runs move on: many at a time, because they are read together. */
+/** Computes the moves of runs, in batches because the runs are read together. */
 export class Engine {
   readonly #parts: EngineParts
 
@@ -70,7 +70,6 @@ export class Engine {
     this.#parts = parts
   }
 
-  /** What becomes of these jobs, by their ids and payloads. */
   async decide(
     orders: readonly { readonly id: string; readonly order: Control | StartOrder }[],
   ): Promise<readonly Decision[]> {
@@ -97,7 +96,7 @@ export class Engine {
         const { size = 0, need = size, cancels = false } = readPosition(run.position).waits ?? {}
         const isEnough = countDone(ended) >= need
         if (control.event === 'mended' && !isEnough) return { late: true }
-        // It was mended before anybody heard of the failure, so its success is on the way.
+        // It was retried successfully before this failure was processed, so its success is on the way.
         if (control.event === 'failure' && isEnough) return { late: true }
         const leaves = cancels && ended.length < size ? control.id : null
         try {
@@ -119,8 +118,8 @@ export class Engine {
   }
 
   /**
-   * Makes the runs that shall start, before anything else: they stand at their beginning, where the jobs that started
-   * them move them on. So one that is tried again finds its run, and makes no second. Tells which could not be made.
+   * Creates runs at their beginning, before anything else; the jobs that started them then move them. A
+   * further attempt finds its run and creates no second one. Returns the runs that could not be created.
    */
   async #start(
     orders: readonly { readonly id: string; readonly order: Control | StartOrder }[],
@@ -134,7 +133,7 @@ export class Engine {
       const version = registry.versions(flow).at(-1) ?? 0
       const tree = version < least ? undefined : registry.find(flow, version)
       if (tree === undefined) {
-        refused.set(id, this.#unknown(`A run of flow "${flow}" shall start with version ${least}`, flow))
+        refused.set(id, this.#unknown(`A run of flow "${flow}" must start with version ${least}`, flow))
         continue
       }
       const position = JSON.stringify(startOf({ queue: tree.queue, priority }))
@@ -155,7 +154,7 @@ export class Engine {
   #unknown(what: string, flow: string): UnknownVersionError {
     const known = this.#parts.registry.versions(flow).join(', ') || 'none'
     return new UnknownVersionError(
-      `${what}, and this worker has ${known}. Give that version to a worker as well until its runs have ended.`,
+      `${what}, but this worker has ${known}. Keep a worker with that version until its runs have ended.`,
     )
   }
 
@@ -166,7 +165,7 @@ export class Engine {
     const { outcomes } = await store.outcomes({ space, groups, from: 0, limit: PAGE })
     for (const [index, group] of groups.entries()) {
       const all = [...(outcomes[index] ?? [])]
-      // Few have more than a page, so these are read by themselves.
+      // Few groups have more than a page, so the rest is read group by group.
       for (let last = all.at(-1); last && all.length % PAGE === 0; ) {
         const more = await store.outcomes({ space, groups: [group], from: last.n + 1, limit: PAGE })
         if (more.outcomes[0]?.length === 0) break
@@ -179,7 +178,7 @@ export class Engine {
   }
 }
 
-/** Makes these runs. Returns those that could not be made because runs of other flows have their ids, each with why. */
+/** Creates these runs. Returns those whose ids belong to runs of other flows, each with its error. */
 async function makeRuns(
   store: EngineParts['store'],
   runs: readonly NewRun[],
@@ -198,8 +197,8 @@ async function makeRuns(
 }
 
 /**
- * The jobs that move runs on have a queue of their own for each flow and version: so whoever takes one has the steps with
- * which the run began.
+ * Control jobs have a queue for each flow and version, so a worker that claims one has the steps with which
+ * the run started.
  */
 const QUEUE = /^flow(?:\.\d+)?:(.+)$/
 
@@ -207,7 +206,7 @@ export function flowQueue(name: string, version: number): string {
   return version === 1 ? `flow:${name}` : `flow.${version}:${name}`
 }
 
-/** The name of the flow to which the runs belong that jobs of this queue move on, with those of its branches; else null. */
+/** The flow of a queue of control jobs, also for its branches; null for other queues. */
 export function flowOfQueue(queue: string): string | null {
   return QUEUE.exec(queue)?.[1] ?? null
 }

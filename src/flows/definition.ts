@@ -1,10 +1,10 @@
 /**
- * A flow as the engine sees it: a sequence of nodes, some with sequences inside. A run is at one node at a time. What happens
- * at the same time are the members of a node's group; a branch of several nodes is a tree of its own.
+ * A flow as the engine sees it: a sequence of nodes, some with inner sequences. A run is at one node at a
+ * time. Concurrent work is a node with several members; a branch of several nodes is a tree of its own.
  */
 import type { Failing, Outcome } from '../core/flows/groups.ts'
 
-/** What the functions of a flow get to see. */
+/** The argument of a flow's functions. */
 export interface View {
   readonly run: { readonly id: string; readonly flow: string }
   readonly state: Readonly<Record<string, unknown>>
@@ -13,46 +13,42 @@ export interface View {
 export interface Tree {
   readonly name: string
   readonly version: number
-  /** The queue of the jobs that move its runs on: the same for its branches. */
+  /** The queue of the jobs that move its runs: the same for its branches. */
   readonly queue: string
   readonly nodes: readonly Node[]
-  /** What the run gives in the end. */
   result(view: View): unknown
 }
 
 export type Node = WorkNode | WhenNode | RepeatNode | SleepNode | SignalNode
 
 interface Named {
-  /** Unique in its tree, with the trees inside it: what people call it. */
+  /** Unique within its tree and inner trees: its display name. */
   readonly name: string
 }
 
-/** Jobs or branches, and what becomes of their results. */
+/** Jobs or branches, and what happens with their results. */
 export interface WorkNode extends Named {
   readonly kind: 'work'
-  /** How it was declared: one member, one for each item, or one for each branch. */
+  /** How it was declared: one member, one per item, or one per branch. */
   readonly shape: 'step' | 'each' | 'parallel'
-  /** What its members do: of each branch, or what all of them do. */
+  /** The work of each branch, or the one work of all members. */
   readonly works: readonly NamedWork[]
-  /** The queue of what takes it back. */
   readonly undoQueue: string | null
   members(view: View): readonly Member[]
   readonly join: Join
-  /** Those of its members that are runs are of these. */
+  /** The trees of those members that are runs. */
   readonly trees: readonly Tree[]
   /** What their outcomes add to the state. */
   collect(outcomes: readonly Outcome[], members: number): Readonly<Record<string, unknown>>
-  /** What takes it back when a later node fails. */
+  /** The job that undoes it when a later node fails. */
   readonly undo: ((view: View, done: Undoable) => Member) | null
 }
 
-/** A queue or a tree, as people call it. */
 export interface NamedWork {
   readonly name: string
   readonly work: { readonly queue: string } | { readonly tree: Tree }
 }
 
-/** One of its members: a job of a queue, or a run of a tree. */
 export type Member =
   | { readonly queue: unknown; readonly payload: unknown; readonly options: object }
   | RunMember
@@ -60,9 +56,9 @@ export type Member =
 export interface RunMember {
   readonly tree: Tree
   readonly state: Readonly<Record<string, unknown>>
-  /** What it is called: the step, or the branch. */
+  /** Its display name: the step, or the branch. */
   readonly name: string
-  /** Added to the priority of the run that it is a branch of. */
+  /** Added to the priority of the parent run. */
   readonly priority: number
   readonly delayMs: number
 }
@@ -82,7 +78,7 @@ export interface WhenNode extends Named {
 
 export interface RepeatNode extends Named {
   readonly kind: 'repeat'
-  /** Whether it goes round once more. */
+  /** Whether to run another iteration. */
   test(view: View, round: number): boolean
   readonly most: number
   readonly body: readonly Node[]
@@ -90,31 +86,30 @@ export interface RepeatNode extends Named {
 
 export interface SleepNode extends Named {
   readonly kind: 'sleep'
-  /** How long; null if a function says it. */
+  /** The duration; null if a function computes it. */
   readonly ms: number | null
   delayMs(view: View): number
 }
 
 export interface SignalNode extends Named {
   readonly kind: 'signal'
-  /** How long it waits; null: for ever. */
+  /** The timeout; null: none. */
   readonly timeoutMs: number | null
 }
 
-/** A node that is done and can be undone. */
 export interface Undoable {
   readonly node: string
   readonly result: unknown
 }
 
-/** The sequences inside a node, by the word that leads there. */
+/** The inner sequence of a node, by the keyword that leads there. */
 export function sequenceIn(node: Node, word: string): readonly Node[] | undefined {
   if (node.kind === 'when')
     return word === 'then' ? node.whenTrue : word === 'else' ? node.whenFalse : undefined
   return node.kind === 'repeat' && word === 'body' ? node.body : undefined
 }
 
-/** How many steps a run can have done at most that can be undone: it has to remember all of them. */
+/** The maximum number of undoable steps of a run: it has to remember all of them. */
 export function mostUndoable(nodes: readonly Node[]): number {
   return nodes.reduce((sum, node) => {
     if (node.kind === 'when') return sum + Math.max(mostUndoable(node.whenTrue), mostUndoable(node.whenFalse))
@@ -123,10 +118,10 @@ export function mostUndoable(nodes: readonly Node[]): number {
   }, 0)
 }
 
-/** A tree and all that are inside it: branches, and flows that are steps of it. */
+/** A tree and all inner trees: branches, and flows used as steps. */
 export function treesIn(tree: Tree): readonly Tree[] {
   const found = new Set<Tree>([tree])
-  // What is added on the way is visited too.
+  // A Set also visits what is added during the iteration.
   for (const one of found) {
     for (const [, node] of walk(one.nodes))
       if (node.kind === 'work') for (const inside of node.trees) found.add(inside)
@@ -134,7 +129,7 @@ export function treesIn(tree: Tree): readonly Tree[] {
   return [...found]
 }
 
-/** All nodes with their paths, in the order in which they stand. */
+/** All nodes with their paths, in declaration order. */
 export function* walk(nodes: readonly Node[], path: Path = []): Generator<[Path, Node]> {
   for (const [index, node] of nodes.entries()) {
     const here = [...path, index]
@@ -146,10 +141,10 @@ export function* walk(nodes: readonly Node[], path: Path = []): Generator<[Path,
   }
 }
 
-/** Where a node stands: places in sequences, with words for the sequences inside between them. */
+/** The position of a node: indexes, with the keywords of inner sequences between them. */
 export type Path = readonly (number | string)[]
 
-/** The node at a path; undefined behind the last of a sequence. */
+/** The node at a path; undefined after the last of a sequence. */
 export function nodeAt(nodes: readonly Node[], path: Path): Node | undefined {
   const [index, word, ...rest] = path
   const node = nodes[index as number]

@@ -19,39 +19,36 @@ import {
 import { type Position, readPosition, startOf, type Waits } from './position.ts'
 import { runGroup, signalGroup } from './signals.ts'
 
-/** What the engine needs to make jobs. */
 export interface Maker {
   uuid(): string
-  /** A job for a member that is one. The priority of its run is added to its own. */
+  /** A job for a member. The priority of its run is added to its own. */
   job(member: Extract<Member, { queue: unknown }>, priority: number): Promise<NewJob>
-  /** A job that moves a run on when what it waits for has happened. */
+  /** A job that moves a run once what it waits for has happened. */
   control(where: Pick<Position, 'queue' | 'priority'>, run: string, what: Happening, delayMs: number): NewJob
-  /** How long ended runs are kept. */
   readonly keepMs: number
   readonly stateBytes: number
 }
 
 /**
- * What a run was waiting for has happened: a group has fired, or a moment has come. The first is its beginning. `mended`:
- * it has just failed, and perhaps the group has succeeded meanwhile. `cancelled`: it was, and so are the members.
+ * What a run was waiting for has happened: a group has fired, or a timer has elapsed. The first one starts
+ * it. `mended`: the run has just failed, and its group may have succeeded meanwhile. `cancelled`: the run
+ * was, and its members too.
  */
 export interface Happening {
   readonly event: GroupEvent | 'moment' | 'mended' | 'cancelled'
-  /** The group or the moment. */
   readonly id: string
 }
 
-/** The same with what became of the group's members. */
+/** The same with the outcomes of the group's members. */
 export interface Event extends Happening {
   readonly outcomes: readonly Outcome[]
 }
 
-/** What a new run waits for. */
 export const BEGIN: Happening = { event: 'moment', id: 'begin' }
 
 /**
- * Whether this is what a run waits for. One that failed for a member still does: somebody may mend that member. But what was
- * undone stays undone.
+ * Whether a run waits for this. One that failed because of a member still does, as the member may be retried.
+ * Compensated steps stay compensated.
  */
 export function isAwaited(run: Run, { event, id }: Happening): boolean {
   const { waits, failure } = readPosition(run.position)
@@ -68,7 +65,7 @@ export function isAwaited(run: Run, { event, id }: Happening): boolean {
   }
 }
 
-/** A node cannot be entered: a function of the flow threw, or gave something that is of no use. */
+/** A node cannot be entered: a function of the flow threw, or returned something unusable. */
 export class StepError extends SkepError {
   constructor(message: string, code: ErrorCode = 'OPTION_INVALID') {
     super(code, message)
@@ -76,16 +73,16 @@ export class StepError extends SkepError {
 }
 
 /**
- * The next move of a run, after what it waited for has happened: the results go into its state, and it goes on to the next
- * node at which there is something to wait for, or to its end. It reads nothing and writes nothing.
+ * The next move of a run after what it waited for has happened: the results go into its state, and it
+ * advances to the next node that waits for something, or to its end. Reads and writes nothing.
  */
 export async function advance(tree: Tree, run: Run, event: Event, maker: Maker): Promise<RunMove> {
   return new Advance(tree, run, maker).go(event)
 }
 
 /**
- * The move of a run that cannot go on, because a function of its flow throws: it undoes what was done, or ends it as failed.
- * What it waited for has happened all the same, so a step that is done is among what is undone.
+ * The move of a run that cannot continue because a function of its flow throws: it starts to compensate, or
+ * fails. The event has happened nonetheless, so a step that is done is among those undone.
  */
 export async function giveUp(
   tree: Tree,
@@ -122,7 +119,7 @@ class Advance {
   async go(event: Event): Promise<RunMove> {
     const { waits, done } = this.#position
     if (event.event === 'failure' && done.length === 0) {
-      // A success that was decided before this and comes after it names a revision that is over, and is lost.
+      // A success decided before this, but applied after it, names an outdated revision and is lost.
       this.#jobs.push(this.#control('mended', event.id, 0))
       return this.#move({ status: 'failed', failure: failureOf(event.outcomes), keepMs: this.#maker.keepMs })
     }
@@ -145,10 +142,10 @@ class Advance {
     const { id, space, revision } = this.#run
     const isLost = from !== undefined && pathOf(this.#tree, from) === undefined
     if (!isLost && event.event !== 'moment') this.#learn(event)
-    // Whoever named a step that there is not has made a slip of the pen.
+    // A retry from a step that does not exist.
     if (isLost || (this.#position.done.length === 0 && this.#position.failure === null)) {
       const { keepMs } = this.#maker
-      // Nothing that its members do would move it on.
+      // Nothing its members do would move it.
       const position = JSON.stringify({ ...this.#position, waits: null })
       return {
         id,
@@ -168,7 +165,7 @@ class Advance {
       try {
         return await this.#undoNext()
       } catch {
-        // What takes it back cannot be enqueued: as with one that is dead, the others are still undone.
+        // The undo job cannot be enqueued: as with a dead one, the other steps are still undone.
         this.#passUndone()
       }
     }
@@ -185,7 +182,7 @@ class Advance {
     throw new StepError(`Flow "${this.#tree.name}" has no step "${name}". It has ${names}.`)
   }
 
-  /** Takes in what became of the members. */
+  /** Adds the outcomes of the members to the state. */
   #take(event: Event, size: number): void {
     const { outcomes } = event
     const { path, failure } = this.#position
@@ -196,13 +193,13 @@ class Advance {
       this.#add(node.collect(outcomes, size))
       if (node.undo) this.#assertUndoable()
     } else {
-      const told = outcomes.find(({ n }) => n === 0)
-      this.#add({ [node.name]: told?.result ? JSON.parse(told.result) : null })
+      const reported = outcomes.find(({ n }) => n === 0)
+      this.#add({ [node.name]: reported?.result ? JSON.parse(reported.result) : null })
     }
     this.#position = { ...this.#position, path: next(path) }
   }
 
-  /** What can be undone from now on, or why the run fails, or that the last was undone. */
+  /** Records what can now be undone, or why the run fails, or that the last step was undone. */
   #learn({ event, outcomes }: Event): void {
     const { path, failure, done } = this.#position
     if (failure !== null) {
@@ -219,25 +216,27 @@ class Advance {
     this.#position = { ...this.#position, done: [...done, { node: node.name, result }] }
   }
 
-  /** Something was undone, or could not be: either way the next one is due. Should somebody retry the run, it is done again. */
+  /**
+   * A step was undone, or could not be: either way the next one is due. A retry of the run executes it again.
+   */
   #passUndone(): void {
     const { path, done } = this.#position
     const back = pathOf(this.#tree, done.at(-1)?.node ?? '') ?? path
     this.#position = { ...this.#position, done: done.slice(0, -1), path: back, rounds: roundsAt(back, {}) }
   }
 
-  /** A loop could gather results without end, and each move writes all of them. */
+  /** A loop could collect results without end, and each move writes all of them. */
   #assertUndoable(): void {
     const bytes = Buffer.byteLength(JSON.stringify(this.#position.done))
     if (bytes <= this.#maker.stateBytes) return
     throw new StepError(
-      `What the undo steps of a run need has ${bytes} bytes; ${this.#maker.stateBytes} are allowed. ` +
-        'Let the steps give less, and keep large things elsewhere, or raise payloadBytes.',
+      `The results kept for the undo steps of a run have ${bytes} bytes; the limit is ${this.#maker.stateBytes}. ` +
+        'Return less from the steps, store large data elsewhere, or raise payloadBytes.',
       'PAYLOAD_TOO_LARGE',
     )
   }
 
-  /** Out of sequences that have come to their end: behind a `when`, and back to the head of a loop. */
+  /** Leaves sequences that have ended: past a `when`, and back to the head of a loop. */
   #climb(): void {
     let { path } = this.#position
     while (path.length > 1 && nodeAt(this.#tree.nodes, path) === undefined) {
@@ -247,7 +246,7 @@ class Advance {
     this.#position = { ...this.#position, path }
   }
 
-  /** Begins a node. True: there is something to wait for. */
+  /** Enters a node. True: there is something to wait for. */
   async #enter(node: Node): Promise<boolean> {
     const { path, rounds } = this.#position
     switch (node.kind) {
@@ -267,7 +266,7 @@ class Advance {
         const key = path.join('.')
         const round = rounds[key] ?? 0
         const goesRound = round < node.most && node.body.length > 0 && node.test(this.#view, round)
-        // A loop that is come to again begins anew.
+        // A loop that is entered again starts at its first iteration.
         this.#position = {
           ...this.#position,
           rounds: { ...rounds, [key]: goesRound ? round + 1 : 0 },
@@ -354,7 +353,7 @@ class Advance {
     this.#jobs.push(control)
   }
 
-  /** A group of one whom somebody outside tells of; with a time limit, of two, and the second is a job that is due then. */
+  /** A group with one external member; with a timeout, a second member: a job that is due then. */
   #signal({ name, timeoutMs }: SignalNode): boolean {
     const { signals } = this.#position
     const nth = signals[name] ?? 0
@@ -370,7 +369,7 @@ class Advance {
       jobs: this.#controls(group, ['success']),
       keepMs: 0,
     })
-    // Nobody waits for this moment: that its job ends is what counts.
+    // No run waits for this timer: the completion of its job is what counts.
     if (timeoutMs !== null)
       this.#jobs.push({ ...this.#control('moment', this.#maker.uuid(), timeoutMs), member: { group, n: 1 } })
     this.#position = { ...this.#position, signals: { ...signals, [name]: nth + 1 } }
@@ -379,7 +378,7 @@ class Advance {
     return true
   }
 
-  /** Undoes the last that was done, or ends the run as failed when there is nothing left. */
+  /** Undoes the last finished step, or fails the run if none is left. */
   async #undoNext(): Promise<RunMove> {
     for (;;) {
       const { done, failure } = this.#position
@@ -445,8 +444,8 @@ class Advance {
     const text = JSON.stringify(state)
     if (Buffer.byteLength(text) <= this.#maker.stateBytes) return text
     throw new StepError(
-      `The state of a run has ${Buffer.byteLength(text)} bytes; ${this.#maker.stateBytes} are allowed. ` +
-        'Keep large things elsewhere and their keys in the state, or raise payloadBytes.',
+      `The state of a run has ${Buffer.byteLength(text)} bytes; the limit is ${this.#maker.stateBytes}. ` +
+        'Store large data elsewhere and keep its keys in the state, or raise payloadBytes.',
       'PAYLOAD_TOO_LARGE',
     )
   }
@@ -457,7 +456,7 @@ function pathOf({ nodes }: Tree, name: string): Path | undefined {
   return undefined
 }
 
-/** Loops around a place are in the round in which they are, or in their first; all others begin anew. */
+/** Loops around a path keep their iteration, or start at the first; all others start over. */
 function roundsAt(path: Path, before: Position['rounds']): Position['rounds'] {
   const rounds: Record<string, number> = {}
   for (const [index, word] of path.entries()) {

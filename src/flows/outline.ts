@@ -1,6 +1,6 @@
 /**
- * How a flow looks, without its functions: what a worker puts into the store, so that whoever has not its code can draw it and
- * say where a run stands. A branch is a part of its flow; a flow that is a step of another has an outline of its own.
+ * The shape of a flow without its functions. Workers store it, so that processes without its code can draw it
+ * and show the position of a run. A branch is part of its flow; an inner flow has an outline of its own.
  */
 import type { Join, Node, Tree, WorkNode } from './definition.ts'
 
@@ -22,16 +22,16 @@ export type StepOutline =
       readonly no: readonly StepOutline[]
     })
   | (Named & { readonly kind: 'repeat'; readonly most: number; readonly body: readonly StepOutline[] })
-  /** `ms` is null where a function says it. */
+  /** `ms` is null if a function computes it. */
   | (Named & { readonly kind: 'sleep'; readonly ms: number | null })
-  /** `timeoutMs` is null where it waits for ever. */
+  /** `timeoutMs` is null without a timeout. */
   | (Named & { readonly kind: 'signal'; readonly timeoutMs: number | null })
 
 interface Named {
   readonly name: string
 }
 
-/** What a member does: a job of a queue, a run of another flow, or a run of these steps. */
+/** The work of a member: a job of a queue, a run of another flow, or a run of these steps. */
 export type WorkOutline =
   | { readonly queue: string }
   | { readonly flow: string; readonly version: number }
@@ -41,12 +41,12 @@ export function outlineOf(tree: Tree): Outline {
   return { steps: tree.nodes.map((node) => stepOf(tree, node)) }
 }
 
-/** Whether a tree is a branch of another, and no flow of its own. */
+/** Whether a tree is a branch of another, not a flow of its own. */
 export function isBranchOf(inside: Tree, tree: Tree): boolean {
   return inside.queue === tree.queue
 }
 
-/** The steps of a flow, or of the branch of it that has this name; undefined if there is none. */
+/** The steps of a flow, or of its branch with this name; undefined if there is none. */
 export function stepsNamed(
   flow: string,
   { steps }: Outline,
@@ -63,7 +63,7 @@ export function stepsNamed(
   return undefined
 }
 
-/** All steps with their paths, in the order in which they stand; those of branches left out. */
+/** All steps with their paths, in declaration order, without those of branches. */
 export function* walkOutline(
   steps: readonly StepOutline[],
   path: readonly (number | string)[] = [],
@@ -79,7 +79,6 @@ export function* walkOutline(
   }
 }
 
-/** What the members of a step do. */
 export function worksOf(step: StepOutline): readonly WorkOutline[] {
   if (step.kind === 'parallel') return step.branches.map(({ work }) => work)
   return step.kind === 'step' || step.kind === 'each' ? [step.work] : []

@@ -1,47 +1,47 @@
 import type { Path, Undoable } from './definition.ts'
 
-/** Where a run stands. Stored with it as JSON. It does not grow with the steps that are done. */
+/** The position of a run, stored with it as JSON. It does not grow with the number of finished steps. */
 export interface Position {
-  /** The queue of the jobs that move it on. */
+  /** The queue of the jobs that move it. */
   readonly queue: string
-  /** What the priorities of its jobs and branches are added to. */
+  /** Added to the priorities of its jobs and branches. */
   readonly priority: number
-  /** Of a branch: what it is called in the flow that it is a branch of. */
+  /** Of a branch: its name in the parent flow. */
   readonly name?: string
-  /** The node it is at; behind the last one when it has ended. */
+  /** The current node; past the last one when the run has ended. */
   readonly path: Path
-  /** The name of the step that it waits at; null before the first and after the last. */
+  /** The name of the step it waits at; null before the first and after the last. */
   readonly step: string | null
-  /** The step from which somebody wants it to go on, by name: found when it does. */
+  /** The step to continue from, by name: resolved when it does. */
   readonly from?: string
-  /** What it waits for there. Whatever else wants to move it on comes too late. */
+  /** What it waits for there. Any other event comes too late. */
   readonly waits: Waits | null
-  /** How often each loop has gone round, by the path of the loop. */
+  /** The number of iterations of each loop, by the path of the loop. */
   readonly rounds: Readonly<Record<string, number>>
-  /** Which way each `when` went last, by its path. */
+  /** The branch each `when` took last, by its path. */
   readonly took: Readonly<Record<string, 'then' | 'else'>>
   /** How often each signal was waited for, by name. */
   readonly signals: Readonly<Record<string, number>>
-  /** What is done and can be undone, the last one last. */
+  /** Finished steps that can be undone, in order. */
   readonly done: readonly Undoable[]
-  /** Why it fails, once it does: from then on it only undoes. */
+  /** Why it fails: from then on it only compensates. */
   readonly failure: string | null
   /** The groups of its undo jobs: these may be retried. Empty again after a retry. */
   readonly undos: readonly string[]
 }
 
-/** A group with so many members, or a moment. */
+/** A group with `size` members, or a timer. */
 export interface Waits {
   readonly id: string
   readonly size: number
   readonly kind: 'jobs' | 'branches' | 'signal' | 'moment'
-  /** So many members must be done. */
+  /** The number of members that must be done. */
   readonly need?: number
-  /** Members that have not ended when it is decided are cancelled. */
+  /** Whether unfinished members are cancelled once it is decided. */
   readonly cancels?: boolean
-  /** The job that moves it on, unless that is one of the group's own. */
+  /** The job that moves it, unless it is one of the group's own. */
   readonly job?: string
-  /** Until so long after the run came here. */
+  /** The duration, from the arrival of the run at this step. */
   readonly ms?: number
 }
 
@@ -61,12 +61,12 @@ const START: Position = {
   undos: [],
 }
 
-/** Where a new run stands; `job` moves it on to its first step. */
+/** The position of a new run; `job` moves it to its first step. */
 export function startOf(head: Pick<Position, 'queue' | 'priority' | 'name'>, job?: string): Position {
   return { ...START, ...head, waits: beginning(job) }
 }
 
-/** What a run waits for that begins, or begins again: the job that moves it on. */
+/** What a starting or restarting run waits for: the job that moves it. */
 export function beginning(job?: string): Waits {
   return job === undefined ? BEGINNING : { ...BEGINNING, job }
 }

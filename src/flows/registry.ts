@@ -2,11 +2,11 @@ import { SkepError } from '../core/errors.ts'
 import { show } from '../core/names.ts'
 import { type Tree, treesIn } from './definition.ts'
 
-/** The flows that a worker knows, with their branches and the flows inside them, by name and version. */
+/** The flows of a worker, with their branches and inner flows, by name and version. */
 export class Registry {
   readonly #trees = new Map<string, Map<number, Tree>>()
 
-  /** Adds a flow and all that is inside it. Runs name their flow and version, so there cannot be two of them. */
+  /** Adds a flow and its inner trees. Runs refer to name and version, so these must be unique. */
   add(tree: Tree): void {
     for (const one of treesIn(tree)) {
       const versions = this.#trees.get(one.name) ?? new Map<number, Tree>()
@@ -14,7 +14,7 @@ export class Registry {
         throw new SkepError(
           'CONFIG_INVALID',
           `There are two flows or branches ${show(one.name)} of version ${one.version} in one worker. ` +
-            'Give one of them another name, or raise its version.',
+            'Rename one of them, or raise its version.',
         )
       }
       versions.set(one.version, one)
@@ -30,7 +30,6 @@ export class Registry {
     return [...(this.#trees.get(name)?.keys() ?? [])].sort((a, b) => a - b)
   }
 
-  /** The queues of the jobs that move runs on. */
   queues(): readonly string[] {
     return [...new Set(this.trees().map(({ queue }) => queue))]
   }

@@ -2,26 +2,25 @@ import type { Path } from './definition.ts'
 import type { StepOutline } from './outline.ts'
 import type { Position } from './position.ts'
 
-/** `unknown`: it lies behind the run, and nothing tells any more whether it was taken. */
+/** `unknown`: the run is past it, and there is no record of whether it was taken. */
 export type StepStatus = 'done' | 'current' | 'todo' | 'skipped' | 'unknown'
 
-/** A step of a flow, and how a run stands to it. */
 export interface StepStanding {
   readonly name: string
   readonly kind: StepOutline['kind']
-  /** Where it stands: places in sequences, with words for the sequences inside between them. */
+  /** Its position: indexes, with the keywords of inner sequences between them. */
   readonly path: string
   readonly status: StepStatus
-  /** Of a loop that the run is in: which round it is. */
+  /** The iteration, for a loop that the run is in. */
   readonly round: number | null
 }
 
 type Walked = Pick<Position, 'path' | 'rounds' | 'took'>
 
-/** Where a run is in a sequence: at a path, or what holds for all of its steps. */
+/** The position in a sequence: a path, or the status of all of its steps. */
 type Where = Path | Exclude<StepStatus, 'current'>
 
-/** How a run stands to each of its steps, in their order. Null: it has not begun. */
+/** The status of each step of a run, in order. Null: not started. */
 export function standings(steps: readonly StepOutline[], position: Walked | null): StepStanding[] {
   return [...standingsIn(steps, [], position?.path ?? 'todo', position ?? NOWHERE)]
 }
@@ -70,8 +69,8 @@ function sideOf(
 }
 
 /**
- * How far a run is: 0 to 1, by its steps. Of a `when` the longer way counts, of a loop all the rounds it may take. `share` is how
- * much of the present step is done.
+ * The progress of a run by its steps: 0 to 1. A `when` counts as its longer branch, a loop as all iterations
+ * it may take. `share` is the finished part of the current step.
  */
 export function progressOf(steps: readonly StepOutline[], position: Walked, share: number): number {
   const all = weightOf(steps)

@@ -11,11 +11,10 @@ import type { Enqueued } from '../store/flows.ts'
 import type { Store } from '../store/store.ts'
 import type { Duty } from './background-task.ts'
 
-/** How many are looked at in one turn. */
 const GROUPS = 500
 const RUNS = 200
 
-/** About how long it rests between two turns: shorter while there is more to look at. */
+/** The approximate pause between two turns: shorter while there are more pages. */
 const REST_MS = 600_000
 const SHORT_REST_MS = 60_000
 
@@ -31,8 +30,8 @@ export interface SweeperParts {
 }
 
 /**
- * Looks slowly for what should never be: groups whose counts are wrong or that should have fired, and runs that nobody will
- * move on. It mends them and says so, loudly. Nothing waits for it: a page now and then, by a few workers.
+ * Slowly searches for states that should never exist: groups with wrong counts or that should have fired, and
+ * runs that nothing will move. Repairs them and logs errors. A few workers check a page now and then.
  */
 export class Sweeper implements Duty {
   readonly name = 'sweep'
@@ -60,7 +59,7 @@ export class Sweeper implements Duty {
   }
 
   async #turn(): Promise<number> {
-    // Processes that start and end all the time have better things to do.
+    // Short-lived processes skip the first turn.
     let isMore = !this.#hasRested
     if (this.#hasRested) {
       const isMoreGroups = await this.sweepGroups()
@@ -70,7 +69,7 @@ export class Sweeper implements Duty {
     return (isMore ? SHORT_REST_MS : REST_MS) * (0.5 + this.#parts.runtime.random())
   }
 
-  /** Looks at the next page of groups. True: there are more. */
+  /** Checks the next page of groups. True: there are more. */
   async sweepGroups(): Promise<boolean> {
     const { store, logger } = this.#parts
     const { mended, enqueued, cursor } = await store.auditGroups({ limit: GROUPS, cursor: this.#groups })
@@ -79,23 +78,23 @@ export class Sweeper implements Duty {
     for (const { space, group, what } of mended) {
       const wrong =
         what === 'counts' ? 'had counted its members wrongly' : 'had not fired when it should have'
-      logger.error(`Group "${group}" ${wrong}, and was mended. ${REPORT}`, { space, group, what })
+      logger.error(`Group "${group}" ${wrong}, and was repaired. ${REPORT}`, { space, group, what })
     }
     return cursor !== null
   }
 
-  /** Looks at the next page of runs. True: there are more. */
+  /** Checks the next page of runs. True: there are more. */
   async sweepRuns(): Promise<boolean> {
     const { store, space } = this.#parts
     const call = { space, status: 'running', branches: true, limit: RUNS, cursor: this.#runs } as const
     const { runs, cursor } = await store.listRuns(call)
     this.#runs = cursor
-    await this.#mend(runs)
+    await this.#repair(runs)
     return cursor !== null
   }
 
-  // The order of the reads matters, see `core/stranded.ts`.
-  async #mend(runs: readonly Run[]): Promise<void> {
+  // The order of the reads matters, see `core/flows/stuck-runs.ts`.
+  async #repair(runs: readonly Run[]): Promise<void> {
     const waiting = runs.flatMap((run) => {
       const { waits } = readPosition(run.position)
       return waits === null ? [] : [{ run, waits }]
@@ -117,9 +116,9 @@ export class Sweeper implements Duty {
       const { id: waitsFor } = waits
       logger.error(
         remedy === 'lost'
-          ? `Run "${run.id}" of flow "${run.flow}" waited for a group that is gone, and has failed. ${REPORT}`
+          ? `Run "${run.id}" of flow "${run.flow}" waited for a group that no longer exists, and has failed. ${REPORT}`
           : `Run "${run.id}" of flow "${run.flow}" waited for a job of queue "${readPosition(run.position).queue}" that is ` +
-              `gone; it was enqueued again. Unless somebody removed that job, ${REPORT.replace('This', 'this')}`,
+              `gone; it was enqueued again. Unless that job was removed by hand, ${REPORT.replace('This', 'this')}`,
         { space, run: run.id, waitsFor, remedy: remedy === 'lost' ? 'failed' : remedy.event },
       )
     }
@@ -144,15 +143,15 @@ export class Sweeper implements Duty {
     if (remedy === 'lost') {
       const failure = JSON.stringify({
         kind: 'error',
-        message: 'The group that it waited for is gone. Retry it.',
+        message: 'The group that it waited for no longer exists. Retry the run.',
       })
       return { ...move, status: 'failed', failure, keepMs: maker.keepMs, jobs: [] }
     }
-    const stood = readPosition(position)
-    const control = maker.control(stood, id, { event: remedy.event, id: waits.id }, 0)
+    const before = readPosition(position)
+    const control = maker.control(before, id, { event: remedy.event, id: waits.id }, 0)
     return {
       ...move,
-      position: JSON.stringify({ ...stood, waits: { ...waits, job: control.id } }),
+      position: JSON.stringify({ ...before, waits: { ...waits, job: control.id } }),
       jobs: [control],
     }
   }

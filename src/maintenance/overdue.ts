@@ -2,16 +2,17 @@ import { type Hint, mergeHints, type Notifier } from '../notifier/notifier.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { type ChangeReply, PROMOTE_LIMIT, type Store } from '../store/store.ts'
 
-/** Claims make due jobs ready by themselves; what they have left for this long is overdue. */
+/** Claims make due jobs ready; those still delayed after this time are overdue. */
 const GRACE_MS = 2_000
-/** About how long it rests between two turns: shorter while there were overdue jobs. */
+/** The approximate pause between two turns: shorter while there were overdue jobs. */
 const REST_MS = 20_000
 const SHORT_REST_MS = 5_000
 
 /**
- * Makes overdue jobs of all queues of a space ready where no claim does: the queue is held, all slots of its workers are taken, or
- * it has no worker. So lists show them in the state in which they are counted; the counts need no help. It is a `promote`, which
- * keeps the due time, the rank and the place of a job that is due. Several processes may do it at once: a job that is ready already is passed over.
+ * Makes overdue jobs of a space ready where no claim does: the queue is held, its workers are full, or it has
+ * no worker. So lists show them in the state in which they are counted; the counts do not depend on it. A
+ * `promote` keeps due time, rank and place of a due job. Several processes may do it concurrently: a job that
+ * is already ready is skipped.
  */
 export class OverdueJobs {
   readonly name = 'overdue'
@@ -44,7 +45,7 @@ export class OverdueJobs {
   async #turn(signal?: AbortSignal): Promise<number> {
     const { store, runtime, space } = this.#parts
     if (!this.#hasRested) {
-      // A program that starts has other things to do, and many that start together would all do this.
+      // A starting program has other work to do, and many that start together would all do this.
       this.#hasRested = true
       return SHORT_REST_MS * (0.5 + runtime.random())
     }
@@ -66,7 +67,7 @@ export class OverdueJobs {
         failure: null,
         keepMs: 0,
       })
-      // Workers that remember where their last search began have to look further back.
+      // Workers that remember where their last search began have to look back further.
       const hints = reply.waiting.map((place): Hint => ({ kind: 'work', space, ...place }))
       if (hints.length > 0) notifier.publish(mergeHints(hints))
       cursor = reply.cursor

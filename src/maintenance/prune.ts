@@ -2,7 +2,7 @@ import type { Store } from '../store/store.ts'
 
 const PAGE = 1_000
 
-/** Removes finished jobs whose time is over, in portions, until none is left. Returns how many. */
+/** Removes expired finished jobs, in batches, until none is left. Returns their number. */
 export async function pruneAll(store: Store, signal?: AbortSignal): Promise<number> {
   let total = 0
   for (let pruned = PAGE; pruned >= PAGE && !signal?.aborted; total += pruned) {

@@ -1,6 +1,6 @@
 /**
- * Fires schedules. Every process with a worker runs this, and all of them wake at the same slots: the store lets one
- * fire each slot and refuses the others, so nobody has to lead.
+ * Fires schedules. Every process with a worker runs this, and all wake at the same slots: the store lets one
+ * of them fire each slot and refuses the others, so no leader is needed.
  */
 import { messageOf } from '../core/errors.ts'
 import { reasonFailure } from '../core/jobs/failure.ts'
@@ -27,26 +27,25 @@ import type { DueSchedulesReply, Fire, FireResult } from '../store/schedules.ts'
 import type { Store } from '../store/store.ts'
 import type { Duty } from './background-task.ts'
 
-/** Schedules in one read, slots of one schedule and jobs of all of them in one call: so that no call is a giant. */
+/** Limits per call: schedules in one read, slots of one schedule, and jobs of all schedules. */
 const PAGE = 200
 const MOST_SLOTS = 100
 const MOST_JOBS = 1_000
 
-/** The longest it sleeps: hints may be lost, and the store's clock may be set forward. */
+/** The longest sleep: hints may be lost, and the store's clock may be set forward. */
 const POLL_WITH_HINTS_MS = 30_000
 const POLL_WITHOUT_HINTS_MS = 5_000
 
-/** About how long to wait when others fire all that is due. */
+/** The approximate pause when other processes fire everything that is due. */
 const RIVALS_MS = 50
 
-/** The longest a payload's function may take. */
 const MAKE_MS = 10_000
 
-/** How long a schedule that could not be fired is left alone: longer each time. */
+/** The backoff after a schedule could not be fired. */
 const REST_MS = 1_000
 const LONGEST_REST_MS = 60_000
 
-/** Makes the payload of a declared schedule's job. */
+/** Creates the payload-dependent part of a schedule's job. */
 export type Maker = (slot: number) => Promise<MadeJob>
 
 export interface SchedulerParts {
@@ -55,11 +54,11 @@ export interface SchedulerParts {
   readonly runtime: Runtime
   readonly logger: Logger
   readonly space: string
-  /** What this process declared with a payload by function. */
+  /** The payload functions declared by this process. */
   readonly makers: () => ReadonlyMap<string, Maker>
-  /** Brings what this process declared into the store, if that has not been done. */
+  /** Stores the declarations of this process, unless already done. */
   readonly sync: () => Promise<void>
-  /** So many jobs of a queue came into being. */
+  /** Called with the number of jobs created in a queue. */
   readonly onFired?: (queue: string, jobs: number) => void
 }
 
@@ -71,10 +70,8 @@ interface Plan {
 export class Scheduler implements Duty {
   readonly name = 'schedules'
   readonly #parts: SchedulerParts
-  /** Schedules that could not be fired, and until when they are left alone. */
   readonly #resting = new Map<string, { failures: number; until: number; readonly message: string }>()
   #underWay: Promise<number> | null = null
-  /** Ends the turn under way. */
   #signal: AbortSignal | null = null
 
   constructor(parts: SchedulerParts) {
@@ -103,7 +100,7 @@ export class Scheduler implements Duty {
       if (reply.schedules.length === 0) return this.#sleepMs(reply)
       const plans = await this.#plan(reply)
       const { results } = await store.fireSchedules({ fires: plans.map(({ fire }) => fire) })
-      this.#tell(plans, results)
+      this.#publishHints(plans, results)
       const isIdle = plans.length > 0 && results.every(({ status }) => status === 'refused')
       if (isIdle) return RIVALS_MS * (0.5 + runtime.random())
     }
@@ -119,13 +116,12 @@ export class Scheduler implements Duty {
     return Math.max(1, Math.ceil(ms))
   }
 
-  /** The ids of those that are left alone for now. */
   #left(): string[] {
     const now = this.#parts.runtime.mono()
     return [...this.#resting].filter(([, { until }]) => until > now).map(([id]) => id)
   }
 
-  /** What to do about each schedule that is due. One that cannot be judged keeps nobody else. */
+  /** What to do about each due schedule. An invalid one does not affect the others. */
   async #plan(reply: DueSchedulesReply): Promise<Plan[]> {
     const specs = new Map<Schedule, ScheduleSpec>()
     for (const schedule of reply.schedules) {
@@ -154,7 +150,7 @@ export class Scheduler implements Duty {
     return plans.filter((plan) => plan !== null)
   }
 
-  /** The last jobs of schedules that count from their end: one read for all, and none for others. */
+  /** The last jobs of schedules that count from their completion: one read for all of them. */
   async #lastJobs(specs: ReadonlyMap<Schedule, ScheduleSpec>): Promise<ReadonlyMap<string, Job>> {
     const ids = [...specs]
       .filter(([, spec]) => countsFromLastRun(spec))
@@ -176,7 +172,7 @@ export class Scheduler implements Duty {
         }),
       )
       this.#resting.delete(id)
-      const reason = `The next run of schedule ${show(id)} took its place.`
+      const reason = `The next job of schedule ${show(id)} replaced it.`
       const fire: Fire = {
         space,
         id,
@@ -200,7 +196,7 @@ export class Scheduler implements Duty {
   async #make(id: string, slot: number): ReturnType<Maker> {
     const { makers, runtime } = this.#parts
     const maker = makers().get(id)
-    if (!maker) throw new Error('This process can no longer make its payload.')
+    if (!maker) throw new Error('This process no longer declares its payload function.')
     const over = new AbortController()
     // A stop does not wait for a function that hangs.
     const stop = (): void => over.abort()
@@ -209,7 +205,7 @@ export class Scheduler implements Duty {
       return await Promise.race([
         maker(slot),
         sleep(runtime, MAKE_MS, over.signal, { background: true }).then(() => {
-          throw new Error(`The function of its payload has not answered for ${MAKE_MS} ms.`)
+          throw new Error(`Its payload function did not return within ${MAKE_MS} ms.`)
         }),
       ])
     } finally {
@@ -218,7 +214,7 @@ export class Scheduler implements Duty {
     }
   }
 
-  /** Its slot stays where it is: this process tries again later, and another may do better. */
+  /** The slot stays due: this process retries later, and another may succeed. */
   #rest(id: string, error: unknown): void {
     if (this.#signal?.aborted) return
     const { runtime, logger } = this.#parts
@@ -230,8 +226,7 @@ export class Scheduler implements Duty {
     this.#resting.set(id, { failures, until: runtime.mono() + ms, message })
   }
 
-  /** Hints for the jobs that came into being, and for those that had to go. */
-  #tell(plans: readonly Plan[], results: readonly FireResult[]): void {
+  #publishHints(plans: readonly Plan[], results: readonly FireResult[]): void {
     const { notifier, space, onFired } = this.#parts
     const hints: Hint[] = []
     plans.forEach(({ spec: { job } }, index) => {
@@ -240,8 +235,8 @@ export class Scheduler implements Duty {
       const { queue, priority, lane } = job
       if (result.inserted.length > 0) onFired?.(queue, result.inserted.length)
       if (notifier.notices !== undefined) {
-        const told = { space, queue, priority, lane }
-        hints.push(...namingHints(result.inserted.map((one) => ({ ...told, ...one }))))
+        const common = { space, queue, priority, lane }
+        hints.push(...namingHints(result.inserted.map((one) => ({ ...common, ...one }))))
       } else {
         for (const { dueAt } of result.inserted) hints.push(workHint({ space, queue, dueAt, priority }))
       }

@@ -1,21 +1,21 @@
 import type { JobState } from '../core/jobs/job.ts'
 import { countOf, Histogram, packHistogram, unpackInto } from './histogram.ts'
 
-/** So many queues are told apart; what happens in others is counted together. Names may be made from data. */
+/** The limit of distinct queues, as names may be made from data. All others are counted together. */
 export const QUEUES_TOLD_APART = 1_000
 
-/** Where the rest is counted. No queue can have this name. */
+/** The queue name for the rest, which is not a valid name. */
 export const OTHER_QUEUES = '(other)'
 
-/** What happened in one queue of this process: all of it, and what nobody has collected yet. */
+/** The metrics of one queue in this process: in total, and since the last collection. */
 export class QueueMeter {
   readonly queue: string
-  /** What was collected. */
+  /** Collected. */
   readonly total: Tally = new Tally()
-  /** What happened since. */
+  /** Since the last collection. */
   readonly recent: Tally = new Tally()
   readonly #onChange: (meter: QueueMeter) => void
-  /** Whether it is on the list of those to collect. */
+  /** Whether it is on the list of meters to collect. */
   isChanged = false
 
   constructor(queue: string, onChange: (meter: QueueMeter) => void) {
@@ -28,7 +28,7 @@ export class QueueMeter {
     this.recent.enqueued += jobs
   }
 
-  /** A handler got a job that was due so long ago. */
+  /** A handler received a job that had been due for this long. */
   started(waitMs: number): void {
     if (!this.isChanged) this.#onChange(this)
     this.recent.wait.add(waitMs)
@@ -40,7 +40,7 @@ export class QueueMeter {
     this.recent.run.add(runMs)
   }
 
-  /** A run ended badly, and `state` is what became of the job. */
+  /** An attempt failed; `state` is the new state of the job. */
   failed(state: JobState, isLost: boolean, runMs: number | null): void {
     if (!this.isChanged) this.#onChange(this)
     const { recent } = this
@@ -66,21 +66,21 @@ export class QueueMeter {
 }
 
 /**
- * Counts what one process does. Counting is an addition in memory: no clock is read and nothing is written. Somebody
- * collects from time to time, and hears with `onFirst` that there is something to collect.
+ * Counts what one process does. Counting is an addition in memory: no clock is read and nothing is written. A
+ * collector reads it from time to time; `onFirst` notifies it that there is something to collect.
  */
 export class Meter {
   readonly #queues = new Map<string, QueueMeter>()
   #changed: QueueMeter[] = []
-  /** Called when something happens after nothing did. */
+  /** Called for the first event after a collection. */
   onFirst: (() => void) | null = null
 
-  /** The meter of a queue. It stays the same, so whoever counts often may keep it. */
+  /** The meter of a queue. It never changes, so callers may keep it. */
   of(queue: string): QueueMeter {
     return this.#queues.get(queue) ?? this.#make(queue)
   }
 
-  /** Everything since the process began, by queue. */
+  /** Everything since the process started, by queue. */
   totals(): ReadonlyMap<string, Tally> {
     const totals = new Map<string, Tally>()
     for (const { queue, total, recent } of this.#queues.values()) {
@@ -92,7 +92,9 @@ export class Meter {
     return totals
   }
 
-  /** Gives what happened since the last time, queue by queue. What it gives is cleared when the callback returns. */
+  /**
+   * Passes the events since the last call, queue by queue. Each tally is cleared when the callback returns.
+   */
   collect(take: (queue: string, recent: Tally) => void): void {
     const changed = this.#changed
     this.#changed = []
@@ -120,7 +122,6 @@ export class Meter {
   }
 }
 
-/** What is counted of a queue. */
 export const COUNTS = [
   'enqueued',
   'done',
@@ -137,8 +138,8 @@ export type CountName = (typeof COUNTS)[number]
 /**
  * What happened to the jobs of a queue in some span of time.
  *
- * `failed` are runs that ended badly, by an error, a timeout or a death; of these some were `retried`, some made the job
- * `dead`, and `lost` are those whose worker died.
+ * `failed` are attempts that ended by an error, a timeout or a lost worker; of these some were `retried`,
+ * some made the job `dead`, and `lost` are those whose worker died.
  */
 export class Tally {
   enqueued = 0
@@ -151,7 +152,7 @@ export class Tally {
   cancelled = 0
   /** From due to start. */
   readonly wait: Histogram = new Histogram()
-  /** From start to end. */
+  /** From start to completion. */
   readonly run: Histogram = new Histogram()
 
   merge(other: Tally): void {
@@ -170,7 +171,7 @@ export class Tally {
     return this.wait.count === 0 && this.run.count === 0 && COUNTS.every((name) => this[name] === 0)
   }
 
-  /** How much happened, to choose what is worth keeping in detail. */
+  /** The number of events, to choose which queues are kept in detail. */
   get weight(): number {
     return this.enqueued + this.done + this.failed + this.snoozed + this.cancelled
   }
@@ -184,7 +185,6 @@ export function packTally(tally: Tally, detail: boolean): PackedTally {
   return detail ? [...counts, packHistogram(tally.wait), packHistogram(tally.run)] : counts
 }
 
-/** Adds what was stored to a tally. */
 export function unpackTally(tally: Tally, packed: unknown): void {
   if (!Array.isArray(packed)) return
   COUNTS.forEach((name, index) => {

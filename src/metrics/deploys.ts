@@ -2,12 +2,12 @@ import type { Runtime } from '../runtime/runtime.ts'
 import type { RecordStore } from '../store/records.ts'
 import { stamp } from './minute-records.ts'
 
-/** That workers of another version appeared is a record of this kind: `<when>/<version>`. */
+/** The first appearance of workers of another version is a record of this kind: `<timestamp>/<version>`. */
 const DEPLOY_KIND = 'deploy'
 const KEPT_MS = 30 * 86_400_000
-/** Workers of a version that start within so long of each other are one deploy. */
+/** Workers of a version that start within this time of each other are one deploy. */
 const ONE_DEPLOY_MS = 600_000
-/** Marks that a chart can show at most. */
+/** The maximum number of marks in a chart. */
 const LISTED = 200
 
 export interface Deploy {
@@ -15,7 +15,7 @@ export interface Deploy {
   readonly version: string
 }
 
-/** Writes down that a worker of this version starts, unless that is what runs already. */
+/** Records that a worker of this version starts, unless that version is already running. */
 export async function noteDeploy(
   store: Pick<RecordStore, 'listRecords' | 'putRecords'>,
   runtime: Runtime,
@@ -31,12 +31,12 @@ export async function noteDeploy(
   const slot = Math.floor(at / ONE_DEPLOY_MS) * ONE_DEPLOY_MS
   const id = `${stamp(slot)}/${version.replace(/[^\x21-\x7e]/g, '_').slice(0, 100)}`
   const body = JSON.stringify({ at, version } satisfies Deploy)
-  // Whoever of several is first has written it.
+  // The first of several workers writes it.
   const record = { id, body, revision: runtime.uuid(), expect: null, expiresAt: at + KEPT_MS }
   await store.putRecords({ ...place, records: [record] })
 }
 
-/** The deploys since a moment, oldest first. */
+/** The deploys since a timestamp, oldest first. */
 export async function readDeploys(
   store: Pick<RecordStore, 'listRecords'>,
   space: string,

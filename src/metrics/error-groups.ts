@@ -7,18 +7,18 @@ import type { NewRecord, RecordStore } from '../store/records.ts'
 import { countOf } from './histogram.ts'
 import { HOUR_MS } from './minute-records.ts'
 
-/** So many groups are told apart between two writes; what else fails is counted in one group for each queue. */
+/** The limit of distinct groups between two writes; further errors are counted in one group per queue. */
 export const GROUPS_PER_FLUSH = 200
-/** Groups of one call. One that another process has just changed has the whole call repeated, so these are few. */
+/** Groups per call. If another process changed one of them, the whole call is repeated, so these are few. */
 const CHUNK = 20
 const TRIES = 5
-/** An error of a group that was written this long ago is news again. */
+/** An error in a group that was last written this long ago is news again. */
 const STALE_MS = 10_000
 
 interface Counted {
   readonly id: string
   body: ErrorGroupBody
-  /** The revision of a write whose answer was lost: if that is what is stored, it happened. */
+  /** The revision of a write whose reply was lost: if it is stored, the write succeeded. */
   sent: string | null
 }
 
@@ -27,20 +27,20 @@ export interface ErrorBookParts {
   readonly runtime: Runtime
   readonly logger: Logger
   readonly space: string
-  /** There is something to write, with the next write of the process. */
+  /** There is something for the next regular write of the process. */
   readonly onFirst: () => void
-  /** There is something to write that readers do not know of yet, which is worth a write of its own. */
+  /** There is something new to readers, which is worth a write of its own. */
   readonly onNews: () => void
 }
 
-/** Gathers the errors of a process in groups, and adds them to what other processes have counted. */
+/** Groups the errors of a process, and adds them to the counts of other processes. */
 export class ErrorBook {
   readonly #parts: ErrorBookParts
   #gathered = new Map<string, Counted>()
   /** The groups of the last write, and when that was. */
   #written: ReadonlySet<string> = new Set()
   #writtenAt = -Infinity
-  /** What a write could not bring to its end. */
+  /** What a write could not complete. */
   #unsent: readonly Counted[] = []
   #flushing: Promise<void> | null = null
 
@@ -59,12 +59,12 @@ export class ErrorBook {
     if (known === undefined && this.#isNews(made.id)) this.#parts.onNews()
   }
 
-  /** False for what fails all the time: its next errors only change numbers. */
+  /** False for permanent failures: their next errors only change numbers. */
   #isNews(id: string): boolean {
     return !this.#written.has(id) || this.#parts.runtime.mono() - this.#writtenAt >= STALE_MS
   }
 
-  /** Writes what was gathered. Never rejects. Tells whether something is left. */
+  /** Writes what was collected. Never rejects. Returns whether something is left. */
   async flush(): Promise<boolean> {
     while (this.#flushing !== null) await this.#flushing
     if (this.#gathered.size === 0 && this.#unsent.length === 0) return false
@@ -75,7 +75,7 @@ export class ErrorBook {
   }
 
   async #flush(): Promise<void> {
-    // First what may have been written already: mixed with more it could not be known again.
+    // First what may already have been written: once merged with more, it could no longer be recognized.
     if (!(await this.#send(this.#unsent))) return
     const gathered = [...this.#gathered.values()]
     this.#gathered = new Map()
@@ -84,7 +84,7 @@ export class ErrorBook {
     await this.#send(gathered)
   }
 
-  /** Sends groups, each but once in the list. Tells whether all are written; the others are kept. */
+  /** Writes distinct groups. Returns whether all were written; the others are kept. */
   async #send(groups: readonly Counted[]): Promise<boolean> {
     this.#unsent = []
     for (let i = 0; i < groups.length; i += CHUNK) {
@@ -92,7 +92,7 @@ export class ErrorBook {
       try {
         isWritten = await this.#put(groups.slice(i, i + CHUNK))
       } catch (error) {
-        this.#parts.logger.debug(`Error groups could not be written; it is tried again: ${messageOf(error)}`)
+        this.#parts.logger.debug(`Error groups could not be written and will be retried: ${messageOf(error)}`)
       }
       if (isWritten) continue
       this.#unsent = groups.slice(i)
@@ -111,7 +111,7 @@ export class ErrorBook {
       const open: Counted[] = []
       left.forEach((group, index) => {
         const stored = records[index] ?? null
-        // A lost answer, and nobody has written since: it is counted already.
+        // The reply was lost, and there was no write since: it is already counted.
         if (stored !== null && stored.revision === group.sent) return
         const before = stored === null ? null : readGroup(stored.body)
         const body = before === null ? group.body : mergeGroups(before, group.body)
@@ -135,19 +135,19 @@ export class ErrorBook {
   }
 }
 
-/** Groups of errors are kept in records of this kind, with the fingerprint as the id. */
+/** Error groups are records of this kind, with the fingerprint as the id. */
 export const ERROR_KIND = 'error'
 
-/** How long a group is kept after the last of its errors. */
+/** How long a group is kept after its last error. */
 export const ERRORS_KEPT_MS: number = 14 * 24 * HOUR_MS
 
 const HOURS = 24
-/** Versions that are kept apart: those seen last. */
+/** The number of versions kept per group: those seen last. */
 const VERSIONS = 10
 const MESSAGE = 1_024
 const STACK = 8_192
 
-/** What is stored of a group. Moments are milliseconds. */
+/** A stored group. Timestamps are milliseconds. */
 export interface ErrorGroupBody {
   readonly queue: string
   readonly name: string
@@ -158,14 +158,13 @@ export interface ErrorGroupBody {
   readonly lastAt: number
   readonly sampleJob: string
   readonly sampleStack: string | null
-  /** Pairs of an hour since 1970 and how often it happened in it; of the last day. */
+  /** Pairs of an hour since 1970 and the number of errors in it, for the last day. */
   readonly hours: readonly (readonly [number, number])[]
-  /** How often it happened on each version of the program, those seen last first; errors without a version are not in it. */
+  /** Errors per version of the program, the latest first; errors without a version are not included. */
   readonly versions: readonly VersionCount[]
   readonly muted: Mute | null
 }
 
-/** How often an error happened on one version of the program. */
 export interface VersionCount {
   readonly version: string
   readonly count: number
@@ -175,22 +174,21 @@ export interface VersionCount {
 
 export interface Mute {
   readonly by: string
-  /** Null: until somebody takes it back. */
+  /** Null: until it is removed. */
   readonly until: number | null
 }
 
-/** An error that happened. */
 export interface ErrorSeen {
   readonly queue: string
   readonly job: string
   readonly failure: Failure
   readonly isDead: boolean
-  /** Of the worker on which it happened; left out if it has none, or is not known. */
+  /** The version of the worker; omitted if unknown. */
   readonly version?: string
   readonly at: number
 }
 
-/** The group of an error that nobody has seen before. */
+/** A group with a single error. */
 export function newGroup({ queue, job, failure, isDead, version, at }: ErrorSeen): {
   id: string
   body: ErrorGroupBody
@@ -212,14 +210,14 @@ export function newGroup({ queue, job, failure, isDead, version, at }: ErrorSeen
   return { id: fingerprintOf(queue, failure), body }
 }
 
-/** Where a process counts the errors of a queue that has more groups of them than it tells apart. */
+/** The group for errors of a queue with too many groups. */
 export function otherGroup(seen: ErrorSeen): { id: string; body: ErrorGroupBody } {
   const { body } = newGroup(seen)
-  const message = 'Errors of too many kinds to be told apart. The sample is one of them.'
+  const message = 'Errors beyond the limit of groups. The sample is one of them.'
   return { id: hashText(`${seen.queue}\n(other)`), body: { ...body, name: '(other)', message } }
 }
 
-/** Two counts of one group together. The newer one has the sample; a mute is the stored one's. */
+/** Merges two counts of one group. The newer one provides the sample; the mute is the stored one. */
 export function mergeGroups(stored: ErrorGroupBody, more: ErrorGroupBody): ErrorGroupBody {
   const newer = more.lastAt >= stored.lastAt ? more : stored
   const older = newer === more ? stored : more
@@ -251,7 +249,7 @@ function mergeVersions(stored: readonly VersionCount[], more: readonly VersionCo
   return [...all.values()].sort((a, b) => b.lastAt - a.lastAt).slice(0, VERSIONS)
 }
 
-/** How often it happened in each of the last 24 hours, oldest first. */
+/** The number of errors in each of the last 24 hours, oldest first. */
 export function sparkOf({ hours }: ErrorGroupBody, now: number): number[] {
   const last = hourOf(now)
   const spark = Array<number>(HOURS).fill(0)

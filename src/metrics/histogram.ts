@@ -1,8 +1,8 @@
 /**
- * How durations are counted: in buckets that grow by a quarter of a doubling each. So a value is known to within a fifth,
- * whatever its size, and histograms of several processes are merged by adding.
+ * A histogram of durations: each bucket is a quarter of a doubling larger than the previous one. So a value
+ * is known to within a fifth at any size, and histograms of several processes are merged by addition.
  *
- * Bucket 0 holds up to 1/16 ms, bucket `i` up to `2^(i/4) / 16` ms, and the last all that is longer than 24 days.
+ * Bucket 0 holds up to 1/16 ms, bucket `i` up to `2^(i/4) / 16` ms, the last everything above 24 days.
  */
 export const BUCKETS = 142
 
@@ -12,18 +12,17 @@ const FIRST_MS = 1 / 16
 export class Histogram {
   readonly counts: Float64Array = new Float64Array(BUCKETS)
   count = 0
-  /** Of all values, in milliseconds. */
+  /** The sum of all values, in milliseconds. */
   sumMs = 0
 
   add(ms: number): void {
     const bucket = bucketOf(ms)
     this.counts[bucket] = (this.counts[bucket] as number) + 1
     this.count += 1
-    // The store's clock and ours may differ: nothing takes less than no time.
+    // The store's clock and ours may differ: no duration is negative.
     if (ms > 0) this.sumMs += ms
   }
 
-  /** Adds what another has counted. */
   merge(other: Histogram): void {
     for (let i = 0; i < BUCKETS; i++)
       this.counts[i] = (this.counts[i] as number) + (other.counts[i] as number)
@@ -37,7 +36,7 @@ export class Histogram {
     this.sumMs = 0
   }
 
-  /** What this share of the values is not longer than, in milliseconds; null if there are none. */
+  /** The quantile for this share, in milliseconds; null without values. */
   quantile(share: number): number | null {
     if (this.count === 0) return null
     const rank = Math.min(this.count, Math.max(share * this.count, Number.MIN_VALUE))
@@ -54,7 +53,6 @@ export class Histogram {
   }
 }
 
-/** The bucket of a duration. */
 export function bucketOf(ms: number): number {
   if (!(ms > FIRST_MS)) return 0
   return Math.min(BUCKETS - 1, Math.ceil(PER_DOUBLING * Math.log2(ms / FIRST_MS)))
@@ -65,7 +63,7 @@ export function boundMs(bucket: number): number {
   return FIRST_MS * 2 ** (bucket / PER_DOUBLING)
 }
 
-/** As it is stored: pairs of a bucket's distance from the one before and its count. Most buckets are empty. */
+/** The stored form: the sum, then pairs of distance to the previous non-empty bucket and count. */
 export function packHistogram({ counts, count, sumMs }: Histogram): readonly number[] {
   if (count === 0) return []
   const packed = [Math.round(sumMs)]
@@ -79,7 +77,9 @@ export function packHistogram({ counts, count, sumMs }: Histogram): readonly num
   return packed
 }
 
-/** Adds what was stored. What makes no sense is passed over: it was written by some other version, or by hand. */
+/**
+ * Adds a stored histogram. Invalid parts are skipped: another version, or an edit by hand, may write them.
+ */
 export function unpackInto(histogram: Histogram, packed: unknown): void {
   if (!Array.isArray(packed) || packed.length === 0) return
   histogram.sumMs += countOf(packed[0])
@@ -93,7 +93,7 @@ export function unpackInto(histogram: Histogram, packed: unknown): void {
   }
 }
 
-/** A stored number of things. */
+/** A stored count; 0 if it is invalid. */
 export function countOf(value: unknown): number {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
 }

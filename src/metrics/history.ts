@@ -6,16 +6,18 @@ import type { NewRecord, RecordStore } from '../store/records.ts'
 import type { Meter } from './counters.ts'
 import { HOUR_MS, METRIC_KIND, MINUTE_MS, Page } from './minute-records.ts'
 
-/** The meter is collected so often while something happens, at whole multiples of it, so that slots of 10 s are whole. */
+/** The interval of collection, aligned to whole multiples, so that slots of 10 s are complete. */
 const TICK_MS = 5_000
-/** What readers should see at once waits this long, so that one write has what happens together. */
+/** The delay of an urgent write, so that one write holds what happens together. */
 const SOON_MS = 500
-/** An hour is written so often. Whoever is killed loses less than this of its hours, and a tick of its minutes. */
+/**
+ * The interval of writing an hour. A killed process loses less than this of its hours, a tick of its minutes.
+ */
 const HOURS_EVERY_MS = 60_000
-/** While the store is away so many pages wait, the newest. */
+/** The maximum number of pages kept while the store is unavailable, the newest. */
 const PAGES_KEPT = 12
 const RECORDS_PER_CALL = 25
-/** How long a stop waits for the last write. */
+/** The timeout of the last write on stop. */
 const STOP_MS = 2_000
 
 export interface HistoryParts {
@@ -24,27 +26,27 @@ export interface HistoryParts {
   readonly logger: Logger
   readonly space: string
   readonly meter: Meter
-  /** What else is to be written now and then, such as error groups. Tells whether there is more to write. */
+  /** Other regular writes, such as error groups. Returns whether there is more to write. */
   readonly also?: () => Promise<boolean>
 }
 
 /**
- * Writes what a process counts to the store: one record for each minute, rewritten every few seconds while the minute lasts,
- * and a few for each hour. Nothing is written while nothing happens, and a write that fails disturbs nobody: it is tried
- * again, for as long as it is worth anything.
+ * Writes the metrics of a process to the store: one record for each minute, rewritten every few seconds
+ * during that minute, and a few for each hour. Nothing is written while nothing happens, and a failed write
+ * has no other effect: it is retried until its data expires.
  */
 export class History {
   readonly #parts: HistoryParts
-  /** Names the records of this process. */
+  /** Identifies the records of this process. */
   readonly #process: string
   #pages: Page[] = []
-  /** Since when the meter counts what is not collected, by the wall clock. */
+  /** The start of the current collection interval, by the wall clock. */
   #since = 0
   #stopTimer: (() => void) | null = null
   #stopSoon: (() => void) | null = null
   #writing: Promise<void> | null = null
   #isStopped = false
-  /** Nothing goes on by itself until something happens. */
+  /** Whether no write is scheduled until something happens. */
   #isResting = false
 
   constructor(parts: HistoryParts) {
@@ -53,7 +55,7 @@ export class History {
     parts.meter.onFirst = () => this.wake()
   }
 
-  /** There is something to write, soon. */
+  /** Schedules the next write. */
   wake(): void {
     this.#isResting = false
     if (this.#stopTimer !== null || this.#isStopped) return
@@ -63,7 +65,7 @@ export class History {
     this.#stopTimer = runtime.timer(waitMs, () => this.#tick(), { background: true })
   }
 
-  /** Writes the other things alone, within half a second. What fails is written with the rest. */
+  /** Writes the other data alone, within half a second. If it fails, it is written with the rest. */
   hurry(): void {
     this.wake()
     if (this.#stopSoon !== null || this.#isStopped) return
@@ -74,13 +76,13 @@ export class History {
     this.#stopSoon = this.#parts.runtime.timer(SOON_MS, write, { background: true })
   }
 
-  /** Writes now what happened in these minutes, and hours that are due, for whoever reads. It never rejects. */
+  /** Writes these minutes, and hours that are due, now, for a reader. It never rejects. */
   async flush(): Promise<void> {
     this.#collect()
     await this.#write(false)
   }
 
-  /** Writes the rest, if the store answers soon, and then waits until something happens again. */
+  /** Writes the rest, unless the store is slow, and then waits for the next event. */
   async rest(): Promise<void> {
     this.#isResting = true
     this.#stopTimer?.()
@@ -91,7 +93,7 @@ export class History {
     await atMost(this.#parts.runtime, STOP_MS, this.#write(true))
   }
 
-  /** The same, for good. */
+  /** The same, permanently. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.rest()
@@ -126,9 +128,9 @@ export class History {
     return page
   }
 
-  /** Writes the pages that are due. Tells whether something is left for later. */
+  /** Writes the pages that are due. Returns whether something is left. */
   async #write(all: boolean): Promise<boolean> {
-    // One after the other: what is under way may not have all of it.
+    // One after the other: a write in progress may not include everything.
     while (this.#writing !== null) await this.#writing
     this.#writing = this.#writePages(all)
     await this.#writing
@@ -157,7 +159,9 @@ export class History {
         page.writtenAt = now
       }
     } catch (error) {
-      logger.debug(`The history of this process could not be written; it is tried again: ${messageOf(error)}`)
+      logger.debug(
+        `The metrics history of this process could not be written and will be retried: ${messageOf(error)}`,
+      )
     }
     this.#pages = this.#pages.filter((page) => page.changes > page.written || !isOver(page, now))
   }

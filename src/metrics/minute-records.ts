@@ -2,11 +2,11 @@ import { hashText } from '../core/jobs/fingerprint.ts'
 import { type PackedTally, packTally, Tally } from './counters.ts'
 
 /**
- * The history of a process is kept in records of this kind. Their ids are made so that a span of time is one range:
+ * The metrics history is kept in records of this kind. Their ids make a time span one range:
  *
  *   m/<minute>/<process>         one minute in slots of 10 s, all queues and their sum
  *   h/<hour>/<process>           one hour in slots of 5 min, the sum alone
- *   q/<shard>/<hour>/<process>   the same for the queues of a shard, so that who wants one queue reads few others
+ *   q/<shard>/<hour>/<process>   the same for the queues of a shard: reading one queue loads few others
  */
 export const METRIC_KIND = 'metric'
 
@@ -15,19 +15,19 @@ export const HOUR_MS = 3_600_000
 export const MINUTE_SLOT_MS = 10_000
 export const HOUR_SLOT_MS = 300_000
 
-/** Minutes are for the last hour: what is older is read from the hours, which keep slots of five minutes. */
+/** Minutes cover the last hour: older data is read from the hours, with slots of five minutes. */
 const MINUTES_KEPT_MS = 2 * HOUR_MS
 const HOURS_KEPT_MS = 8 * 24 * HOUR_MS
 
 /**
- * So many queues of a page have slots and durations, those with the most to tell. Of the others the counts alone are kept, as
- * one sum that stands at the page's beginning. So a page of a thousand queues has about 100 KiB, and not a megabyte.
+ * The number of queues per page with slots and durations: the busiest. Of the others only the counts are
+ * kept, as one sum at its beginning. So a page of a thousand queues has about 100 KiB, and not a megabyte.
  */
 export const DETAILED_QUEUES = 100
 
 const SHARDS = 32
 
-/** Moments as text that sorts as they do. */
+/** A timestamp as a string that sorts chronologically. */
 export function stamp(ms: number): string {
   return String(Math.max(0, ms)).padStart(14, '0')
 }
@@ -37,7 +37,7 @@ export function shardOf(queue: string): string {
   return String(shard).padStart(2, '0')
 }
 
-/** What a record holds: by queue and slot. */
+/** The body of a record: by queue and slot. */
 export interface PageBody {
   readonly all?: SlotsBody
   readonly queues?: Readonly<Record<string, SlotsBody>>
@@ -47,7 +47,7 @@ export type SlotsBody = Readonly<Record<string, PackedTally>>
 
 interface Slots {
   readonly packed: Map<number, PackedTally>
-  /** The slot that is being filled. Those before it are kept as they will be stored: that takes a tenth of the room. */
+  /** The current slot. Earlier ones are kept in their stored form, which takes a tenth of the memory. */
   slot: number
   readonly tally: Tally
   weight: number
@@ -59,7 +59,7 @@ export class Page {
   readonly from: number
   readonly #all: Slots = emptySlots()
   readonly #queues = new Map<string, Slots>()
-  /** Raised by every change, so that a write knows whether it wrote the latest. */
+  /** Incremented by every change, so that a write can detect whether it wrote the latest. */
   changes = 0
   written = 0
   writtenAt = 0
@@ -78,7 +78,6 @@ export class Page {
     this.changes += 1
   }
 
-  /** Its records: ids and bodies. */
   records(process: string): { readonly id: string; readonly body: string }[] {
     const queues = this.#queueBodies()
     const all = bodyOf(this.#all)
@@ -120,7 +119,7 @@ function emptySlots(): Slots {
 }
 
 function addTo(slots: Slots, slot: number, recent: Tally): void {
-  // What comes late belongs to the slot that is being filled: clocks may go back, and then nothing is lost.
+  // Late data is added to the current slot: if the clock goes back, nothing is lost.
   if (slot > slots.slot) {
     if (!slots.tally.isEmpty) slots.packed.set(slots.slot, packTally(slots.tally, true))
     slots.tally.clear()

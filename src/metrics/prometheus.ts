@@ -1,8 +1,8 @@
 /**
- * The numbers in the text format of Prometheus (0.0.4). Pure: numbers in, text out.
+ * Metrics in the Prometheus text format (0.0.4). Pure: numbers in, text out.
  *
- * What the store knows (jobs, ages, workers, rates of all processes) is the same whoever is asked, so one server is enough to
- * scrape. Counters and histograms are of the process that answers, as counters must be: scrape each worker for those.
+ * Data from the store (jobs, ages, workers, rates of all processes) is the same in every process, so scraping
+ * one server is enough. Counters and histograms are those of the process: scrape each worker for them.
  */
 
 import type { Tally } from './counters.ts'
@@ -14,9 +14,9 @@ export interface Exposed {
   readonly queues: readonly {
     readonly queue: string
     readonly states: Readonly<Record<string, number>>
-    /** How long the oldest of the ready jobs has waited since it was due; null if none is ready. */
+    /** How long the oldest ready job has waited since it was due; null if none is ready. */
     readonly oldestMs: number | null
-    /** How many of the ready jobs no live worker handles: all of them, or 0. */
+    /** The number of ready jobs that no live worker handles: all of them, or 0. */
     readonly unhandled: number
   }[]
   /** Of all processes. */
@@ -32,7 +32,7 @@ export interface Exposed {
     readonly paused: boolean
     readonly life: string
   }[]
-  /** Null: there is none by choice. */
+  /** Null: disabled. */
   readonly isNotifierUp: boolean | null
   readonly process: {
     readonly memoryBytes: number
@@ -57,8 +57,8 @@ interface Family {
 }
 
 /**
- * The bounds of the histograms. They are bounds of our own buckets too, so the counts are exact: a millisecond, doubled up to
- * 16 s, and four times as much from there on.
+ * The bounds of the histograms. They are also bounds of our own buckets, so the counts are exact: 1 ms,
+ * doubled up to 16 s, then quadrupled.
  */
 const BOUNDS_MS: readonly number[] = [
   ...Array.from({ length: 15 }, (_, i) => 2 ** i),
@@ -111,7 +111,7 @@ function familiesOf(exposed: Exposed): Family[] {
     ),
     gauge(
       'skep_jobs_per_second',
-      'What happens in a queue, in all processes together, over the last minute.',
+      'Events per second in a queue, over all processes and the last minute.',
       rates.flatMap(({ queue, enqueued, done, failed }) =>
         Object.entries({ enqueued, done, failed }).map(([what, value]) => ({
           labels: { space, queue, what },
@@ -126,7 +126,7 @@ function familiesOf(exposed: Exposed): Family[] {
     ),
     counter(
       'skep_jobs_finished_total',
-      'Runs that ended in this process, by how: retried, dead and failed are runs that ended badly.',
+      'Attempts that ended in this process, by outcome; retried, dead and failed are failures.',
       tallies.flatMap(([queue, tally]) =>
         Object.entries(outcomesOf(tally)).map(([outcome, value]) => ({
           labels: { space, queue, outcome },
@@ -136,41 +136,41 @@ function familiesOf(exposed: Exposed): Family[] {
     ),
     counter(
       'skep_jobs_lost_total',
-      'Runs whose worker died or lost its lease, as seen by this process.',
+      'Attempts whose worker died or lost its lease, as seen by this process.',
       perQueue(({ lost }) => lost),
     ),
     {
       name: 'skep_job_wait_seconds',
-      help: 'From due to start.',
+      help: 'Time from due to start.',
       type: 'histogram',
       samples: histogram(({ wait }) => wait),
     },
     {
       name: 'skep_job_run_seconds',
-      help: 'From start to end.',
+      help: 'Time from start to completion.',
       type: 'histogram',
       samples: histogram(({ run }) => run),
     },
-    gauge('skep_workers', 'Workers that live.', [{ labels: all, value: living.length }]),
+    gauge('skep_workers', 'Live workers.', [{ labels: all, value: living.length }]),
     gauge('skep_workers_paused', 'Live workers that are paused.', [
       { labels: all, value: living.filter(({ paused }) => paused).length },
     ]),
-    gauge('skep_worker_slots', 'Handlers that the living workers can run at once.', [
+    gauge('skep_worker_slots', 'Handlers that live workers can run concurrently.', [
       { labels: all, value: living.reduce((sum, { concurrency }) => sum + concurrency, 0) },
     ]),
-    gauge('skep_worker_slots_used', 'Handlers that they ran at their last heartbeats.', [
+    gauge('skep_worker_slots_used', 'Handlers that live workers were running at their last heartbeat.', [
       { labels: all, value: living.reduce((sum, { running }) => sum + running, 0) },
     ]),
     gauge(
       'skep_worker_event_loop_lag_seconds',
-      'How late the event loop of a worker was in 99 of 100 samples since its last heartbeat.',
+      '99th percentile of the event loop delay of a worker since its last heartbeat.',
       living.flatMap(({ id, host, lagMs }) =>
         lagMs === null ? [] : [{ labels: { space, worker: id, host }, value: lagMs / 1_000 }],
       ),
     ),
     gauge(
       'skep_notifier_up',
-      'Whether hints flow; if not, only polling finds work.',
+      'Whether hints are delivered; if not, only polling finds work.',
       isNotifierUp === null ? [] : [{ labels: all, value: isNotifierUp ? 1 : 0 }],
     ),
     gauge('process_resident_memory_bytes', 'Memory of this process.', [
@@ -179,7 +179,7 @@ function familiesOf(exposed: Exposed): Family[] {
     counter('process_cpu_seconds_total', 'CPU time of this process.', [
       { labels: {}, value: process.cpuSeconds },
     ]),
-    gauge('process_start_time_seconds', 'When this process began, since 1970.', [
+    gauge('process_start_time_seconds', 'Start time of this process since the Unix epoch.', [
       { labels: {}, value: process.startSeconds },
     ]),
   ]
@@ -193,7 +193,7 @@ function outcomesOf({
   snoozed,
   cancelled,
 }: Tally): Readonly<Record<string, number>> {
-  // What failed was retried, became dead, or ended as failed for the record. Somebody may have cancelled it meanwhile.
+  // Failures were retried, became dead, or ended as failed. Some may have been cancelled meanwhile.
   const ended = Math.max(0, failed - retried - dead)
   return { done, retried, dead, failed: ended, snoozed, cancelled }
 }
@@ -234,7 +234,7 @@ function number(value: number): string {
   return Number.isFinite(value) ? String(value) : value > 0 ? '+Inf' : '-Inf'
 }
 
-/** Whether the bounds are bounds of our own buckets, without which the counts would not be exact. */
+/** Whether the bounds are bounds of our own buckets; otherwise the counts would not be exact. */
 export function boundsAreExact(): boolean {
   return BOUNDS_MS.every((bound) => boundMs(bucketOf(bound)) === bound)
 }

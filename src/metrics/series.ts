@@ -13,7 +13,6 @@ import {
   stamp,
 } from './minute-records.ts'
 
-/** How far back a look goes. */
 export const RANGES = ['15m', '1h', '6h', '24h', '7d'] as const
 export type Range = (typeof RANGES)[number]
 
@@ -32,26 +31,27 @@ const PLANS: Readonly<Record<Range, Plan>> = {
 }
 
 /**
- * What one read loads at most, newest first. With so many processes that this is not enough, the series begins later than
- * asked for and says so. A thousand processes fill five minutes of it; ten fill eight hours of minutes, or three weeks of hours.
+ * The maximum loaded by one read, newest first. With too many processes the series begins later than
+ * requested and reports it. A thousand processes fill five minutes of it; ten fill eight hours of minutes, or
+ * three weeks of hours.
  */
 export const RECORDS_READ = 5_000
 export const BYTES_READ = 33_554_432
 const PAGE = 250
 
 export interface TallySeries {
-  /** The beginning of the first bucket, and the length of each. */
+  /** The start of the first bucket, and the length of each. */
   readonly from: number
   readonly stepMs: number
-  /** Null where nothing happened. */
+  /** Null if nothing happened. */
   readonly buckets: readonly (Tally | null)[]
-  /** False: there was more to read than is read at once, and the oldest is missing. */
+  /** False: the limits were reached, and the oldest data is missing. */
   readonly isWhole: boolean
 }
 
 type Records = Pick<RecordStore, 'listRecords'>
 
-/** What happened in a queue, or in all of a space, told by all processes, bucket by bucket. */
+/** The metrics of a queue, or of a whole space, of all processes, by bucket. */
 export async function readSeries(
   store: Records,
   space: string,
@@ -82,15 +82,15 @@ export interface QueueRates {
   readonly enqueued: number
   readonly done: number
   readonly failed: number
-  /** Runs that ended, well or badly, in each of the last 15 minutes. */
+  /** Attempts that ended, successfully or not, in each of the last 15 minutes. */
   readonly spark: readonly number[]
-  /** Of these, the ones that ended badly. */
+  /** The failed ones of these. */
   readonly failures: readonly number[]
 }
 
 const SPARK_MINUTES = 15
 
-/** How fast each queue is, as told by all processes. Queues in which nothing happened for 15 minutes are not there. */
+/** The rates of each queue over all processes. Queues without events for 15 minutes are omitted. */
 export async function readRates(store: Records, space: string, now: number): Promise<readonly QueueRates[]> {
   // Whole slots, or the newest would seem slow.
   const until = Math.floor(now / MINUTE_SLOT_MS) * MINUTE_SLOT_MS
@@ -103,7 +103,7 @@ export async function readRates(store: Records, space: string, now: number): Pro
       eachSlot(slots, at, MINUTE_SLOT_MS, (slotAt, packed) => {
         const index = Math.floor((slotAt - from) / MINUTE_MS)
         if (index < 0 || index >= SPARK_MINUTES) return
-        // There are many slots, and of each only these counts are wanted: no tally is made of it.
+        // There are many slots and only these counts are needed, so no tally is created.
         const [enqueued, done, failed] = [countOf(packed[0]), countOf(packed[1]), countOf(packed[2])]
         known.spark[index] = (known.spark[index] as number) + done + failed
         known.failures[index] = (known.failures[index] as number) + failed
@@ -138,7 +138,7 @@ function emptyRates(): Mutable {
   return { enqueued: 0, done: 0, failed: 0, spark: none(), failures: none() }
 }
 
-/** Reads the pages of a span of time, newest first, within the bounds. Tells whether that was all. */
+/** Reads the pages of a time span, newest first, within the limits. Returns whether it read all of them. */
 async function eachPage(
   store: Records,
   space: string,
@@ -150,7 +150,7 @@ async function eachPage(
 ): Promise<boolean> {
   const lengthMs = level === 'minute' ? MINUTE_MS : HOUR_MS
   const first = `${prefix}/${stamp(Math.floor(from / lengthMs) * lengthMs)}`
-  // Clocks differ: what others call the next minute is not left out, and has no bucket of its own either.
+  // Clocks differ: include what other processes call the next minute. It has no bucket of its own.
   let before = `${prefix}/${stamp(now + 2 * lengthMs)}`
   let [count, bytes] = [0, 0]
   for (;;) {
@@ -175,7 +175,7 @@ async function eachPage(
   }
 }
 
-/** The moment is before the last part of the id, which is the process. */
+/** The timestamp precedes the last part of the id, which is the process. */
 function momentIn({ id }: StoredRecord): number | null {
   const at = Number(id.split('/').at(-2))
   return Number.isSafeInteger(at) ? at : null
@@ -186,8 +186,8 @@ function readBody(text: string): PageBody | null {
 }
 
 /**
- * The slots of all queues together, or of one. A body has those of every queue, and most of the time it takes to read one is for
- * the others: so what is wanted is cut out. Slots are lists of numbers, so the first brace behind them is their end.
+ * The slots of all queues together, or of one. Parsing the whole body would take most of the time for other
+ * queues, so the wanted part is cut out. Slots are lists of numbers, so the first closing brace ends them.
  */
 function readSlots(body: string, queue: string | undefined): SlotsBody | undefined {
   const queues = body.indexOf('"queues":{')

@@ -1,31 +1,31 @@
 /**
- * What a notifier may promise beyond hints: notices. A notice is a durable message that names jobs of one queue by id, and
- * one worker at a time gets it. With notices a worker searches the store for nothing: it pulls notices when it has room,
- * and claims the named jobs by their ids, under the same guard as ever.
+ * The optional part of a notifier: notices. A notice is a durable message that names jobs of one queue by id;
+ * one worker at a time receives it. With notices a worker does not search the store: it pulls notices when it
+ * has room, and claims the named jobs by id, under the usual guard.
  *
- * A notice only says "try": the store decides. It may be doubled, late, or lost (a slow sweep of the store finds what
- * lost its notice), and a job may have several or none. What becomes of one, once the store was asked:
+ * A notice only suggests a claim: the store decides. It may be duplicated, late, or lost (a slow sweep of the
+ * store finds jobs whose notice was lost), and a job may have several or none. After the claim it is
  *
- *   claimed, finished, unknown, or held        acked: the lease, or nobody, goes on from here; who ends the hold tells again
- *   not due yet, leased, or the store is away  later: it comes again after a delay
- *   delivered too often                        buried: it waits for a person to read it; the job itself is in the store
+ *   acked    if the job was claimed (the lease takes over), finished, unknown or held (a release resends it)
+ *   later    if it is not due yet, leased, or the store is unavailable: redelivered after a delay
+ *   buried   if it was delivered too often: a dead letter for an operator; the job is still in the store
  *
- * Only plain jobs have notices. One with a priority or in a lane, or in a queue with limits, runs when the store's order
- * says so: for these a hint wakes the worker, and the store is searched.
+ * Only plain jobs have notices. Jobs with a priority, in a lane, or in a queue with limits start in the
+ * store's order: for these a hint wakes the worker, which searches the store.
  */
 import type { Hint } from './notifier.ts'
 
-/** A hint that names the jobs it is about, so it can be carried as a notice. */
+/** A hint that names its jobs, so it can be carried as a notice. */
 export type NoticeHint = Extract<Hint, { kind: 'work' }> & { readonly ids: readonly string[] }
 
 export interface Notices {
   /**
-   * Begins to take notices of a queue. `listener` is called with each, never inside a call of this interface. Two that
-   * are open for the same queue, in whatever process, never have the same notice at once, unless one kept it too long.
+   * Subscribes to the notices of a queue. `listener` is never called inside a call of this interface. Taps of
+   * the same queue, in any process, never hold the same notice at once, unless one held it too long.
    */
   open(source: NoticeSource, listener: (notice: Notice) => void): NoticeTap
 
-  /** Notices that were buried, oldest first, from `cursor` on. */
+  /** Buried notices, oldest first, from `cursor` on. */
   dead(call: { readonly limit: number; readonly cursor?: string | null }): Promise<DeadNoticePage>
 }
 
@@ -34,32 +34,32 @@ export interface NoticeSource {
   readonly queue: string
 }
 
-/** The notices of one queue, as one worker takes them. */
+/** The notices of one queue, as pulled by one worker. */
 export interface NoticeTap {
   /**
-   * How many more notices the worker has room for, from now on. None comes without having been wanted; what was asked for
-   * before a smaller number may still come.
+   * Sets how many more notices the worker has room for. None is delivered unrequested; after lowering the
+   * number, those requested before may still arrive.
    */
   want(count: number): void
-  /** Takes no more. Notices that the worker still has can be answered until the notifier is closed. */
+  /** Stops delivery. Notices that the worker still holds can be answered until the notifier is closed. */
   close(): void
 }
 
-/** What a worker holds and must answer: with one of `ack`, `later` and `bury`, once; more answers are ignored. */
+/** A notice held by a worker, which must call `ack`, `later` or `bury` once; further answers are ignored. */
 export interface Notice extends NoticeSource {
   /** At least one, at most {@link NOTICE_IDS}. */
   readonly ids: readonly string[]
-  /** The earliest moment at which one of the jobs is due. */
+  /** The earliest due time of its jobs. */
   readonly dueAt: number
-  /** How often it has come, this time included. May be too low, never too high. */
+  /** The number of deliveries, including this one. May be too low, never too high. */
   readonly deliveries: number
-  /** It is dealt with, and goes. */
+  /** Acknowledges and removes it. */
   ack(): void
-  /** It comes again, to anybody, after this time or a little later. */
+  /** Redelivers it to any worker, after this delay or a little later. */
   later(delayMs: number): void
-  /** Still being dealt with: it does not come again for {@link NOTICE_HELD_MS} from now. */
+  /** Still in progress: it is not redelivered for {@link NOTICE_HELD_MS} from now. */
   working(): void
-  /** It goes among the dead ones, with a reason to read. */
+  /** Makes it a dead letter, with a reason. */
   bury(reason: string): void
 }
 
@@ -73,15 +73,15 @@ export interface DeadNotice extends NoticeSource {
 
 export interface DeadNoticePage {
   readonly notices: readonly DeadNotice[]
-  /** Where the next page begins; null when this was the last. */
+  /** The start of the next page; null after the last. */
   readonly cursor: string | null
 }
 
-/** So many ids fit in one notice. A hint with more becomes several. */
+/** The maximum number of ids in one notice. A larger hint is split. */
 export const NOTICE_IDS = 50
 
-/** A notice that a worker neither answers nor says to be working on comes again after this time. */
+/** A notice that a worker neither answers nor reports as in progress is redelivered after this time. */
 export const NOTICE_HELD_MS = 30_000
 
-/** A notice that comes more often than this is buried. */
+/** A notice that is delivered more often than this is buried. */
 export const NOTICE_DELIVERIES = 10

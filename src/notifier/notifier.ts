@@ -1,51 +1,46 @@
 /**
- * What a notifier promises: very little. A hint says "there may be work"; it may be lost, doubled,
- * late or wrong, and nothing may depend on it. Polling alone finds all work; hints make it prompt.
+ * The notifier contract. A hint means "there may be work"; it may be lost, duplicated, late or wrong, and
+ * nothing may depend on it. Polling alone finds all work; hints make it prompt.
  */
 import { rankOf } from '../core/jobs/job.ts'
 import type { Notices } from './notices.ts'
 
 export interface Notifier {
-  /**
-   * Sends hints, soon and merged. Never throws, never waits, never slows or fails what it tells about.
-   * A notifier that is down drops them.
-   */
+  /** Sends hints, soon and merged. Never throws, waits, or slows its caller. Drops them while down. */
   publish(hints: readonly Hint[]): void
 
   /**
-   * Instead of publishing: the text that tells others of these hints, if it may go out now. Whoever asks hands it to the store, which
-   * publishes it in the very call that makes the hints true (`letter` of an insert). Null: too soon after the last one, or others wait to go.
-   * Only the notifier of a store that takes such letters has it.
+   * Instead of publishing: an encoded message with these hints, if it may be sent now. The caller passes it
+   * to the store, which publishes it in the call that makes the hints true (`letter` of an insert). Null:
+   * throttled, or other hints are pending. Only the notifier of a store that accepts such messages has it.
    */
   along?(hints: readonly Hint[]): string | null
 
   /**
-   * Calls `listener` for hints published by anyone, this process included. `listener` also gets
-   * a `sync` after every time hints may have been missed (the first connection, a reconnection).
+   * Calls `listener` for hints published by any process, including this one. After every time hints may have
+   * been missed (the first connection, a reconnection) it also receives a `sync`.
    */
   subscribe(listener: HintListener): Subscription
 
-  /** What it is doing, for health reports. */
   health(): NotifierHealth
 
-  /** Durable messages that name jobs, if it can carry them. Then workers claim by id, and search the store but seldom. */
+  /** Durable messages that name jobs, if supported. Workers then claim by id and rarely search the store. */
   readonly notices?: Notices
 
-  /** Sends what is pending, ends subscriptions, closes what it opened. Closing twice is fine. */
+  /** Sends pending hints, ends subscriptions, closes what it opened. Idempotent. */
   close(): Promise<void>
 }
 
 /**
  * work: jobs of a queue became ready (or are delayed until `dueAt`, the earliest of them).
- * settled: jobs of a queue ended; whoever waits for a result looks again.
- * cancel: jobs that run shall stop.
- * watch: somebody follows jobs of a queue, so whoever runs some tells when they wrote notes, for a while ({@link WATCH_MS}).
- * noted: runs of a queue wrote notes; whoever follows one looks again. Sent only while somebody does.
+ * settled: jobs of a queue ended; callers waiting for a result check again.
+ * cancel: running jobs are asked to stop.
+ * watch: jobs of a queue are being followed, so its workers announce new log lines for {@link WATCH_MS}.
+ * noted: attempts of a queue wrote log lines; followers read them. Sent only while there are followers.
  * schedules: schedules of a space were changed, so the next slot may come earlier than expected.
- * orders: workers of a space were told something, so each looks whether it was meant.
- * recall: jobs of a target must not start, because of a hold or because their lane was told to wait; a worker hands back what it has
- * taken of it and not started.
- * sync: hints may have been missed: look at everything once.
+ * commands: there are commands for workers of a space; each worker checks for its own.
+ * recall: jobs of a target must not start (a hold or a waiting lane); workers hand back prefetched jobs.
+ * sync: hints may have been missed: check everything once.
  */
 export type Hint =
   | {
@@ -54,11 +49,11 @@ export type Hint =
       readonly queue: string
       /** The earliest due time among the jobs meant. */
       readonly dueAt: number
-      /** The lowest rank among them, so that a claimer that remembers where it was looks back far enough. */
+      /** The lowest rank among them, so that a worker that remembers its position looks back far enough. */
       readonly rank: number
       /**
-       * All the jobs meant, if they are plain (see `notices.ts`) and whoever tells knows them. Given only to a notifier
-       * with notices, which carries such a hint as a notice and not as a hint.
+       * All jobs meant, if they are plain (see `notices.ts`) and the sender knows them. Given only to a
+       * notifier with notices, which sends a notice instead of a hint.
        */
       readonly ids?: readonly string[]
     }
@@ -79,25 +74,25 @@ export type Hint =
     }
   | { readonly kind: 'sync' }
 
-/** So long after a `watch` somebody is taken to be there still. Whoever follows says so more often. */
+/** The TTL of a `watch`. Followers repeat it more often. */
 export const WATCH_MS = 10_000
 
 export type HintListener = (hints: readonly Hint[]) => void
 
 export interface Subscription {
-  /** No call to the listener begins after this. */
+  /** No call to the listener starts after this. */
   end(): void
 }
 
 export interface NotifierHealth {
-  /** `up`: hints flow. `down`: only polling finds work now. `off`: there is none by choice. */
+  /** `up`: hints are delivered. `down`: only polling finds work. `off`: disabled. */
   readonly status: 'up' | 'down' | 'off'
   readonly detail: string
 }
 
 export type WorkHint = Extract<Hint, { kind: 'work' }>
 
-/** The hint that a job became ready, or will at its due time. Sent after every transition that does so. */
+/** The hint that a job became ready, or will at its due time. Sent after every such transition. */
 export function workHint(job: {
   readonly space: string
   readonly queue: string
@@ -108,10 +103,10 @@ export function workHint(job: {
   return { kind: 'work', space, queue, dueAt, rank: rankOf(dueAt, priority) }
 }
 
-/** After every rank: the hint tells of no job that is new. */
+/** Greater than every rank: the hint concerns no new job. */
 export const NO_RANK: number = Number.MAX_SAFE_INTEGER
 
-/** The hint that jobs which waited for others may start now. */
+/** The hint that jobs waiting for others may start now. */
 export function roomHint(of: {
   readonly space: string
   readonly queue: string
@@ -120,7 +115,6 @@ export function roomHint(of: {
   return { kind: 'work', ...of, rank: NO_RANK }
 }
 
-/** A job as those see it who are told of it. */
 export interface ToldJob {
   readonly id: string
   readonly space: string
@@ -130,12 +124,12 @@ export interface ToldJob {
   readonly lane: string | null
 }
 
-/** Jobs that are due within so long of each other are named together. */
+/** Jobs due within this time of each other are named together. */
 const TOGETHER_MS = 100
 
 /**
- * Hints for a notifier with notices: plain jobs are named, those of one queue that are due at about the same time in one
- * hint; of the others a hint tells as ever.
+ * Hints for a notifier with notices: plain jobs are named, those of one queue with about the same due time in
+ * one hint; others get ordinary hints.
  */
 export function namingHints(jobs: Iterable<ToldJob>): Hint[] {
   const hints: Hint[] = []
@@ -160,8 +154,8 @@ export function namingHints(jobs: Iterable<ToldJob>): Hint[] {
 }
 
 /**
- * One hint for each queue out of many: the earliest due time, the lowest rank. Those that name jobs stay as they are:
- * each is to be a notice of its own, as large as its sender made it.
+ * Merges hints into one per queue: the earliest due time, the lowest rank. Hints that name jobs stay as they
+ * are: each becomes a notice of its own, as large as its sender made it.
  */
 export function mergeHints(hints: readonly Hint[]): Hint[] {
   const merged = new Map<string, Hint>()

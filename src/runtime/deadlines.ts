@@ -6,9 +6,9 @@ interface Wait {
 }
 
 /**
- * Deadlines for many short waits, at hardly any cost: waits of the same length stand in one line, the oldest in front,
- * and a single timer watches the heads of the lines. Most waits end long before it rings. It does not keep the process
- * alive, and there is none while nothing waits.
+ * Deadlines for many short waits, at hardly any cost: waits of the same length form a queue, oldest first,
+ * and a single timer watches the heads of the queues. Most waits end long before it fires. It does not keep
+ * the process alive, and there is none while nothing waits.
  */
 export class Deadlines {
   readonly #runtime: Runtime
@@ -22,7 +22,7 @@ export class Deadlines {
     this.#runtime = runtime
   }
 
-  /** Calls `giveUp` after `ms`, unless the function that it returns is called before. */
+  /** Calls `giveUp` after `ms`, unless the returned function is called first. */
   begin(ms: number, giveUp: () => void): () => void {
     if (this.#isClosed) return () => {}
     const wait = { endsAt: this.#runtime.mono() + ms, giveUp }
@@ -34,7 +34,7 @@ export class Deadlines {
     return () => this.#end(line, wait)
   }
 
-  /** Gives up all that waits, now. What begins after this has no deadline. */
+  /** Gives up all waits now. Later ones have no deadline. */
   giveUpAll(): void {
     this.#isClosed = true
     for (const line of this.#lines.values()) {
@@ -58,8 +58,8 @@ export class Deadlines {
   #ringAt(moment: number): void {
     this.#stop?.()
     this.#ringsAt = moment
-    // Timers come before answers in a turn of the event loop. A process that was stopped for a while, or blocked, has
-    // to see first what arrived meanwhile.
+    // The event loop runs timers before I/O. A process that was suspended or blocked must first see the
+    // replies that arrived meanwhile.
     const ring = (): void => this.#runtime.defer(() => this.#ring())
     this.#stop = this.#runtime.timer(moment - this.#runtime.mono(), ring, { background: true })
   }

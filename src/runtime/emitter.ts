@@ -2,8 +2,8 @@ import { messageOf } from '../core/errors.ts'
 import type { Logger } from './logger.ts'
 
 /**
- * Typed events whose listeners can harm nobody: one that throws, or returns a promise that rejects, is
- * reported to the logger and has no other effect. Listeners are called after the fact, in order.
+ * Typed events with isolated listeners: one that throws, or returns a promise that rejects, is reported to
+ * the logger and has no other effect. Listeners are called after the fact, in order.
  */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<(event: never) => unknown>>()
@@ -13,7 +13,7 @@ export class Emitter<Events extends object> {
     this.#logger = logger
   }
 
-  /** Calls `listener` for every such event from now on. Returns a function that ends it. */
+  /** Calls `listener` for every such event. Returns a function that unsubscribes. */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => unknown): () => void {
     const set = this.#listeners.get(name) ?? new Set()
     this.#listeners.set(name, set)
@@ -21,7 +21,7 @@ export class Emitter<Events extends object> {
     return () => void set.delete(listener as (event: never) => unknown)
   }
 
-  /** True when somebody listens, so that an event nobody wants need not be made. */
+  /** Whether there is a listener; without one the event need not be created. */
   has(name: keyof Events): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0
   }

@@ -1,4 +1,4 @@
-/** First in, first out, and taking one moves nothing. */
+/** A FIFO queue with O(1) shift. */
 export class Fifo<T> {
   #items: T[] = []
   #head = 0
@@ -8,7 +8,7 @@ export class Fifo<T> {
   }
 
   push(item: T): void {
-    // Where it never becomes empty, what was taken is let go in large pieces.
+    // If it never becomes empty, removed items are released in large chunks.
     if (this.#head > 1_000 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head)
       this.#head = 0
@@ -27,7 +27,7 @@ export class Fifo<T> {
     return item
   }
 
-  /** Takes out all for which this is true; the others stay in order. */
+  /** Removes and returns all items that match; the others stay in order. */
   take(isTaken: (item: T) => boolean): T[] {
     const taken: T[] = []
     const left: T[] = []

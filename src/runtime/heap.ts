@@ -15,7 +15,7 @@ export class Heap<T> {
     return this.#items[0]
   }
 
-  /** Keeps only the items that a predicate holds for. */
+  /** Keeps only the items that match a predicate. */
   retain(keeps: (item: T) => boolean): void {
     const kept = this.#items.filter(keeps)
     this.#items.length = 0

@@ -1,7 +1,7 @@
 import { SkepError } from '../core/errors.ts'
 import { show } from '../core/names.ts'
 
-/** Where Skep says what it notices. `console`, pino and winston all fit. */
+/** Where Skep logs. `console`, pino and winston all fit. */
 export interface Logger {
   debug(message: string, facts?: object): void
   info(message: string, facts?: object): void
@@ -11,17 +11,16 @@ export interface Logger {
 
 const silent = (): void => {}
 
-/** Says nothing. */
 export const silentLogger: Logger = { debug: silent, info: silent, warn: silent, error: silent }
 
-/** Warnings and errors on the console, which is what a library should say when nobody asked. */
+/** Warnings and errors on the console: the default. */
 export const consoleLogger: Logger = {
   ...silentLogger,
   warn: (message, facts) => console.warn(`[skep] ${message}`, facts ?? ''),
   error: (message, facts) => console.error(`[skep] ${message}`, facts ?? ''),
 }
 
-/** The same logger, unable to harm its caller: what it throws is dropped. Refuses what is not a logger, which would log nothing. */
+/** Wraps a logger so that its exceptions are dropped. Rejects a value that is not a logger. */
 export function harmless(logger: Logger): Logger {
   const missing = Object.keys(silentLogger).filter(
     (level) => typeof (logger as Partial<Logger> | null)?.[level as keyof Logger] !== 'function',
@@ -39,7 +38,7 @@ export function harmless(logger: Logger): Logger {
       try {
         logger[level](message, facts)
       } catch {
-        // A logger that fails has nobody left to tell.
+        // There is nowhere left to report this.
       }
     }
   return { debug: safe('debug'), info: safe('info'), warn: safe('warn'), error: safe('error') }

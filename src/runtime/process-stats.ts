@@ -1,25 +1,21 @@
 import { memoryUsage, version as nodeVersion } from 'node:process'
 import type { LagWatch, Runtime } from './runtime.ts'
 
-/** What a worker's process tells of itself with every heartbeat. */
+/** What a worker's process reports with every heartbeat. */
 export interface Vitals {
-  /** The version of the program, if it said so. */
+  /** The version of the program, if it is set. */
   readonly version: string | null
-  /** The version of Node. */
   readonly node: string
-  /** Memory in use, in bytes. */
   readonly memoryBytes: number
-  /** How late the event loop was since the heartbeat before: 99 of 100 times not more than this. Null: it is not measured. */
+  /** The 99th percentile of the event loop's delay since the last heartbeat. Null: not measured. */
   readonly lagMs: number | null
-  /** It claims no more jobs until it is resumed. */
+  /** Whether it claims no jobs until it is resumed. */
   readonly paused: boolean
-  /** Jobs that it has taken ahead and not started. */
   readonly prefetched: number
-  /** Its jobs run outside of its process, and its queues come and go. */
+  /** Its jobs run outside its process, and its queues may change. */
   readonly isRelay: boolean
 }
 
-/** Reads the vitals of this process. */
 export class VitalSigns {
   readonly #version: string | null
   readonly #lag: LagWatch | null
@@ -29,7 +25,7 @@ export class VitalSigns {
     this.#lag = runtime.watchLag?.() ?? null
   }
 
-  /** As JSON text, which is how they go to the store. */
+  /** As JSON text, the form in which they are stored. */
   read({ paused, prefetched, isRelay }: Pick<Vitals, 'paused' | 'prefetched' | 'isRelay'>): string {
     const lagMs = this.#lag?.p99Ms() ?? null
     const vitals: Vitals = {
@@ -59,18 +55,18 @@ const UNKNOWN: Vitals = {
   isRelay: false,
 }
 
-/** What a worker told. Whoever wrote it may have been of another version: what makes no sense is left out. */
+/** The vitals of a worker. It may be of another version: invalid values are left out. */
 export function parseVitals(text: string): Vitals {
   try {
-    const told = JSON.parse(text) as Partial<Record<keyof Vitals, unknown>> | null
+    const stored = JSON.parse(text) as Partial<Record<keyof Vitals, unknown>> | null
     return {
-      version: typeof told?.version === 'string' ? told.version : null,
-      node: typeof told?.node === 'string' ? told.node : '',
-      memoryBytes: numberOf(told?.memoryBytes) ?? 0,
-      lagMs: numberOf(told?.lagMs),
-      paused: told?.paused === true,
-      prefetched: numberOf(told?.prefetched) ?? 0,
-      isRelay: told?.isRelay === true,
+      version: typeof stored?.version === 'string' ? stored.version : null,
+      node: typeof stored?.node === 'string' ? stored.node : '',
+      memoryBytes: numberOf(stored?.memoryBytes) ?? 0,
+      lagMs: numberOf(stored?.lagMs),
+      paused: stored?.paused === true,
+      prefetched: numberOf(stored?.prefetched) ?? 0,
+      isRelay: stored?.isRelay === true,
     }
   } catch {
     return UNKNOWN

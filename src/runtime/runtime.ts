@@ -1,30 +1,27 @@
 /**
- * The one place where time, timers, chance and ids come from.
+ * The only source of time, timers, randomness and ids.
  *
- * Everything else receives a `Runtime`, so the whole system can run under a virtual clock with a
- * seed. Lint keeps `Date.now`, timers and randomness out of every other file.
+ * Everything else receives a `Runtime`, so the whole system can run under a virtual clock with a seed. Lint
+ * keeps `Date.now`, timers and randomness out of every other file.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 export interface Runtime {
   /** Wall clock in milliseconds. Never used to decide about a lease: it may jump. */
   now(): number
-  /** A clock that only moves forward, in milliseconds. Deadlines are measured with it. */
+  /** A monotonic clock in milliseconds. Deadlines are measured with it. */
   mono(): number
   /** A number in [0, 1). */
   random(): number
   /** A UUIDv7: unique, unguessable, and increasing within the process. */
   uuid(): string
-  /** So many bytes that nobody can guess: what tokens and secrets are made of. */
+  /** Cryptographically random bytes, for tokens and secrets. */
   bytes(count: number): Uint8Array
-  /**
-   * Calls `run` once after `ms`, and returns a function that prevents it. Delays beyond what the
-   * platform's timers can hold are chained.
-   */
+  /** Calls `run` once after `ms`, and returns a function that cancels it. Long delays are chained. */
   timer(ms: number, run: () => void, options?: TimerOptions): () => void
-  /** Calls `run` after everything that is already queued in this turn of the event loop. */
+  /** Calls `run` after everything already queued in this turn of the event loop. */
   defer(run: () => void): void
-  /** Measures how late the event loop is, until told to end. Left out: it cannot. */
+  /** Measures the delay of the event loop until ended. Omitted: not supported. */
   watchLag?(): LagWatch
 }
 
@@ -32,7 +29,7 @@ export interface TimerOptions {
   /** It does not keep the process alive. @default false */
   readonly background?: boolean
   /**
-   * For tests that run until nothing is left to do: whether this timer only looks around, and no work waits for it.
+   * For tests that run until no work is left: whether this timer only polls, and no work waits for it.
    * @default as `background`
    */
   readonly looksAround?: boolean
@@ -40,8 +37,8 @@ export interface TimerOptions {
 
 export interface LagWatch {
   /**
-   * How many milliseconds late it was in 99 of 100 samples, at most, since the last call; null if there were none. It is for
-   * calls that are seconds apart.
+   * The 99th percentile of its delay in milliseconds since the last call; null without samples. For calls
+   * that are seconds apart.
    */
   p99Ms(): number | null
   end(): void
@@ -50,10 +47,9 @@ export interface LagWatch {
 // setTimeout holds a signed 32-bit delay; a longer one would fire at once.
 const LONGEST_TIMER_MS = 2_000_000_000
 
-/** Twenty samples a second cost next to nothing, and find what a person would notice. */
+/** Twenty samples a second cost next to nothing, and detect any noticeable delay. */
 const LAG_SAMPLE_MS = 50
 
-/** The runtime of a real process. */
 export function systemRuntime(): Runtime {
   const uuid = uuidSource(
     () => Date.now(),
@@ -80,7 +76,7 @@ export function systemRuntime(): Runtime {
     },
     defer: (run) => void setImmediate(run),
     watchLag() {
-      // What it records is the time between two samples, so that an idle loop shows the resolution.
+      // It records the time between two samples, so an idle loop shows the resolution.
       const histogram = monitorEventLoopDelay({ resolution: LAG_SAMPLE_MS })
       histogram.enable()
       return {
@@ -114,21 +110,20 @@ export function sleep(
   })
 }
 
-/** The codes of the digits. */
 const DIGITS: readonly number[] = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
 const DASH = 45
 const SEVEN = 55
 
 /**
- * Makes a UUIDv7 generator: 48 bits of time, a counter that keeps ids of the same millisecond in
- * order, and 62 random bits. When the clock goes back, ids stay on the last millisecond seen.
+ * Creates a UUIDv7 generator: 48 bits of time, a counter that keeps ids of the same millisecond in order, and
+ * 62 random bits. When the clock goes back, ids stay on the last millisecond seen.
  */
 export function uuidSource(now: () => number, fill: (bytes: Uint8Array<ArrayBuffer>) => void): () => string {
   const pool = new Uint8Array(8 * 512)
   let used = pool.length
   let lastMs = 0
   let counter = 0
-  // The time, which is the same for many ids.
+  // The digits of the timestamp, which many ids share.
   const time: number[] = Array.from({ length: 12 }, () => 0)
 
   return () => {
@@ -166,7 +161,7 @@ function digit(value: number): number {
   return DIGITS[value & 0xf] as number
 }
 
-/** As one text at once: put together from pieces, an id would keep them all in memory. */
+/** Built as one string: a concatenated id would keep all of its pieces in memory. */
 function uuidOf(time: readonly number[], counter: number, pool: Uint8Array, at: number): string {
   const r0 = pool[at] as number
   const r1 = pool[at + 1] as number
@@ -182,7 +177,7 @@ function uuidOf(time: readonly number[], counter: number, pool: Uint8Array, at: 
     time[4] as number, time[5] as number, time[6] as number, time[7] as number, DASH,
     time[8] as number, time[9] as number, time[10] as number, time[11] as number, DASH,
     SEVEN, digit(counter >> 8), digit(counter >> 4), digit(counter), DASH,
-    // The first digit has the variant.
+    // The first digit holds the variant.
     digit(0x8 | ((r0 >> 4) & 0x3)), digit(r0), digit(r1 >> 4), digit(r1), DASH,
     digit(r2 >> 4), digit(r2), digit(r3 >> 4), digit(r3), digit(r4 >> 4), digit(r4),
     digit(r5 >> 4), digit(r5), digit(r6 >> 4), digit(r6), digit(r7 >> 4), digit(r7),

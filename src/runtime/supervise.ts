@@ -2,7 +2,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Logger } from './logger.ts'
 import { type Runtime, sleep } from './runtime.ts'
 
-/** What is known about a loop, for health reports. */
+/** The state of a loop, for health reports. */
 export interface LoopHealth {
   readonly name: string
   /** Turns completed without an error. */
@@ -14,15 +14,15 @@ export interface LoopHealth {
 
 export interface Loop {
   health(): LoopHealth
-  /** Begins the next turn now. */
+  /** Starts the next turn now. */
   wake(): void
-  /** Resolves when the loop has ended; a turn under way is awaited. */
+  /** Resolves when the loop has ended; a turn in progress is awaited. */
   stop(): Promise<void>
 }
 
 /**
- * Runs `turn` again and again until stopped, waiting as long as each turn says. An error ends a turn and never
- * the loop: it is logged once per distinct message, and the next turn comes after a growing, jittered wait.
+ * Runs `turn` repeatedly until stopped, waiting as long as each turn returns. An error ends a turn, never the
+ * loop: it is logged once per distinct message, and followed by an exponential backoff with jitter.
  */
 export function supervise(
   name: string,
@@ -33,7 +33,7 @@ export function supervise(
   }: {
     readonly runtime: Runtime
     readonly logger: Logger
-    /** Whether the process lives on for this loop's sake. */
+    /** Whether this loop keeps the process alive. */
     readonly keepsAlive?: boolean
   },
   turn: (signal: AbortSignal) => Promise<number>,
@@ -48,19 +48,19 @@ export function supervise(
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       let waitMs: number
-      // Made before the turn, so that a wake during it is not lost.
+      // Created before the turn, so that a wake during it is not lost.
       waking = new AbortController()
       try {
         waitMs = await turn(stopping.signal)
         ticks++
         lastTick = runtime.mono()
-        if (lastError !== null) logger.info(`The ${name} loop works again.`)
+        if (lastError !== null) logger.info(`The ${name} loop has recovered.`)
         lastError = null
         failures = 0
       } catch (error) {
         failures++
         const message = messageOf(error)
-        if (message !== lastError) logger.warn(`The ${name} loop failed and goes on: ${message}`)
+        if (message !== lastError) logger.warn(`The ${name} loop failed and will retry: ${message}`)
         lastError = message
         waitMs = retryDelayMs(failures, runtime.random())
       }
@@ -83,7 +83,7 @@ export function supervise(
   }
 }
 
-/** Waits until a promise is settled, but not longer than `ms`. Tells whether it was; never rejects. */
+/** Waits until a promise is settled, at most `ms`. Returns whether it was; never rejects. */
 export async function atMost(runtime: Runtime, ms: number, promise: Promise<unknown>): Promise<boolean> {
   const over = new AbortController()
   const settled = promise.then(
@@ -95,10 +95,10 @@ export async function atMost(runtime: Runtime, ms: number, promise: Promise<unkn
   return inTime
 }
 
-/** However long a store was away, every loop has tried again when this much time has passed. */
+/** The maximum backoff: every loop retries within this time of a store's recovery. */
 export const LONGEST_RETRY_MS = 7_500
 
-/** How long to wait after `failures` failures in a row: from a tenth of a second to five seconds, jittered. */
+/** The backoff after `failures` consecutive failures: 0.1 to 5 seconds, with jitter. */
 export function retryDelayMs(failures: number, random: number): number {
   return Math.min(LONGEST_RETRY_MS / 1.5, 100 * 2 ** Math.min(failures - 1, 10)) * (0.5 + random)
 }

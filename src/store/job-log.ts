@@ -1,23 +1,24 @@
 /**
- * What a store promises about notes: how far jobs are, and the lines their handlers wrote.
+ * The contract for job logs: progress, and the lines written by handlers.
  *
- * They have tables of their own and are bounded for each job: the newest {@link LIMITS.noteLines} lines within
- * {@link LIMITS.notesBytes}. They go with their job, and at the latest {@link LIMITS.notesKeptMs} (and an hour) after the
- * last of them. A retry keeps them.
+ * They have their own tables and are limited per job: the newest {@link LIMITS.noteLines} lines within
+ * {@link LIMITS.notesBytes}. They are removed with their job, and at the latest {@link LIMITS.notesKeptMs}
+ * (and an hour) after the last line. A retry keeps them.
  */
 import type { KeptLine, Note, Progress } from '../core/jobs/job-log.ts'
 
 export interface NoteStore {
   /**
-   * Writes notes of runs. Accepted only while the token is the job's current lease, or the one that settled it last:
-   * whoever lost its lease to another writes nothing. It can be repeated: lines and progress have numbers.
+   * Writes notes of attempts. Accepted only while the token is the job's current lease, or the one that
+   * settled it last: a worker that lost its lease writes nothing. Idempotent: lines and progress have
+   * numbers.
    * Redis: for each HGET token, compare; HSET notes; RPUSH lines, LTRIM; PEXPIRE both.
    */
   note(call: NoteCall): Promise<NoteReply>
 
   /**
-   * How far a job is, and one page of its lines, oldest first. Of a job without notes, or in another space, there is
-   * nothing. Redis: HGETALL notes; LRANGE lines.
+   * The progress of a job, and one page of its lines, oldest first. Empty for a job of another space.
+   * Redis: HGETALL notes; LRANGE lines.
    */
   notes(call: NotesCall): Promise<NotesReply>
 }
@@ -27,7 +28,7 @@ export interface NoteCall {
   readonly now?: number
 }
 
-/** What the holder of a lease has to tell about its job. */
+/** A note from the holder of a lease. */
 export interface JobNote extends Note {
   readonly space: string
   readonly id: string
@@ -40,28 +41,27 @@ export interface NoteReply {
 }
 
 export type NoteResult =
-  /** It is there; it may have been there before. */
+  /** It is stored, perhaps by an earlier call. */
   | { readonly status: 'ok' }
-  /** `gone`: there is no such job any more. `lost`: another token has it. */
+  /** `gone`: the job no longer exists. `lost`: another token holds it. */
   | { readonly status: 'refused'; readonly reason: 'gone' | 'lost' }
 
 export interface NotesCall {
   readonly space: string
   readonly id: string
-  /** Only lines after this place; 0 for the first page. */
+  /** Only lines after this position; 0 for the first page. */
   readonly after: number
-  /** At most this many lines; 0 to read the progress alone. */
+  /** The maximum number of lines; 0 to read only the progress. */
   readonly limit: number
 }
 
 export interface NotesReply {
   readonly progress: Progress | null
   readonly lines: readonly Omit<KeptLine, 'start'>[]
-  /** The place of the last line that there is. */
   readonly last: number
-  /** Lines of this job that were written and are not kept. */
+  /** The number of lines that were written and are not kept. */
   readonly dropped: number
 }
 
-/** What there is to read where there are no notes. */
+/** The reply for a job without a log. */
 export const NO_NOTES: NotesReply = Object.freeze({ progress: null, lines: [], last: 0, dropped: 0 })

@@ -1,36 +1,36 @@
 /**
- * What a store promises about records: small documents that are no jobs, such as access tokens, lines of the audit, error
- * groups, minutes of metrics and bulk actions. One contract for all of them, because a store need not know what they are.
+ * The contract for records: small documents that are not jobs, such as access tokens, audit entries, error
+ * groups, minutes of metrics and bulk actions. A store need not know what they are.
  *
- * A record is found by its scope, its kind and its id. The scope is the name of a space, or {@link EVERY_SPACE}. A list is in
- * the order of the ids, byte by byte; whoever wants another order makes ids accordingly.
+ * A record is identified by scope, kind and id. The scope is the name of a space, or {@link EVERY_SPACE}.
+ * Lists are ordered by id, byte by byte; callers that need another order choose their ids accordingly.
  */
 
-/** The scope of records that belong to no space. No space can have this name. */
+/** The scope of records that belong to no space. It is not a valid name of a space. */
 export const EVERY_SPACE = '*'
 
 export interface RecordStore {
   /**
-   * Writes records, all of a call or none. One whose `expect` is not what is stored is refused and changes nothing, and then
-   * nothing of the call is written. One that is stored with this very revision already was put by an earlier try: it is `ok`.
+   * Writes records, all of a call or none. If an `expect` differs from the stored revision, the record is
+   * refused and nothing is written. One with the stored revision was put by an earlier attempt: it is `ok`.
    * Redis: for each HGET revision, compare; then HSET record; ZADD index; ZADD expiry.
    */
   putRecords(call: PutRecordsCall): Promise<{ readonly results: readonly PutRecordResult[] }>
 
-  /** Records by id; null where there is none, or its time is over. Redis: HGETALL each. */
+  /** Records by id; null if missing or expired. Redis: HGETALL each. */
   getRecords(call: GetRecordsCall): Promise<{ readonly records: readonly (StoredRecord | null)[] }>
 
   /** One page of the records of a kind, by id. Redis: ZRANGE BYLEX of the index, HGETALL each. */
   listRecords(call: ListRecordsCall): Promise<ListRecordsReply>
 
-  /** Removes records. Returns the ids of those that were there, in the order of the call. Redis: HDEL, ZREM. */
+  /** Removes records. Returns the ids of those that existed, in the order of the call. Redis: HDEL, ZREM. */
   removeRecords(call: RemoveRecordsCall): Promise<{ readonly removed: readonly string[] }>
 }
 
 export interface RecordPlace {
   /** A space, or {@link EVERY_SPACE}. */
   readonly scope: string
-  /** What it is: a word such as `token`. */
+  /** The kind: a keyword such as `token`. */
   readonly kind: string
 }
 
@@ -45,11 +45,11 @@ export interface NewRecord {
   readonly id: string
   /** JSON text. */
   readonly body: string
-  /** Another text after each change, made by whoever writes. */
+  /** Chosen by the writer, different for each change. */
   readonly revision: string
-  /** The revision that must be stored; null: there must be none. Left out: whatever is there is replaced. */
+  /** The required stored revision; null: the record must not exist. Omitted: any. */
   readonly expect?: string | null
-  /** When it may be removed; null: never by itself. From then on nobody sees it. */
+  /** When it expires; null: never. Expired records are invisible. */
   readonly expiresAt: number | null
 }
 
@@ -60,7 +60,7 @@ export interface StoredRecord {
   readonly body: string
   readonly revision: string
   readonly expiresAt: number | null
-  /** When it was written last, by the store's clock. */
+  /** The last write, by the store's clock. */
   readonly writtenAt: number
 }
 
@@ -82,7 +82,7 @@ export interface ListRecordsCall extends RecordPlace {
 
 export interface ListRecordsReply {
   readonly records: readonly StoredRecord[]
-  /** Whether there are more beyond the last. */
+  /** Whether there are more records after the last. */
   readonly more: boolean
 }
 

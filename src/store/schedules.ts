@@ -1,10 +1,10 @@
 /**
- * What a store promises about schedules. It knows no calendar: the process that asks has worked out the slots, and the
- * store compares and swaps. The rules of `store.ts` hold here too: one call is one transaction, many at a time, the
+ * The contract for schedules. It knows no calendar: the calling process has computed the slots, and the store
+ * compares and swaps. The rules of `store.ts` apply here too: one call is one transaction, in batches, by the
  * store's own clock unless a test passes `now`, and every call can be repeated.
  *
- * Redis, where `{s}` is the hash tag of the space: a hash for each schedule, and one sorted set by next slot of those
- * that are not paused.
+ * Redis, where `{s}` is the hash tag of the space: a hash for each schedule, and a sorted set by next slot of
+ * those that are not paused.
  */
 import type { NewJob } from '../core/jobs/job.ts'
 import type { Overlap, Schedule } from '../core/schedules/schedule.ts'
@@ -12,22 +12,24 @@ import type { Enqueued } from './flows.ts'
 
 export interface ScheduleStore {
   /**
-   * Puts schedules in the place of what the caller has read. One that has the same specification and owner already is
-   * `unchanged`; one whose stored revision is the new one was put by an earlier try and is `ok` again; one that is not
-   * what the caller read is refused. Redis: for each HGET revision, nextAt, compare; HSET; ZADD due.
+   * Puts schedules in place of what the caller has read. One with the same specification and owner is
+   * `unchanged`; one with the new revision was put by an earlier attempt and is `ok` again; one that differs
+   * from what the caller read is refused. Redis: for each HGET revision, nextAt, compare; HSET; ZADD due.
    */
   putSchedules(call: PutSchedulesCall): Promise<{ readonly results: readonly PutScheduleResult[] }>
 
-  /** Removes schedules. Their jobs stay. Returns the ids of those that were there. */
+  /** Removes schedules. Their jobs stay. Returns the ids of those that existed. */
   removeSchedules(call: RemoveSchedulesCall): Promise<{ readonly removed: readonly string[] }>
 
-  /** Makes schedules stand still. One that does already keeps its reason. Returns the ids of all that exist. */
+  /** Pauses schedules. One already paused keeps its reason. Returns the ids of all that exist. */
   pauseSchedules(call: PauseSchedulesCall): Promise<{ readonly paused: readonly string[] }>
 
-  /** Lets paused schedules go on at `nextAt`, if they are what the caller read. One that is not paused is `unchanged`. */
+  /**
+   * Resumes paused schedules at `nextAt`, if unchanged since the caller read them. Others are `unchanged`.
+   */
   resumeSchedules(call: ResumeSchedulesCall): Promise<{ readonly results: readonly PutScheduleResult[] }>
 
-  /** Schedules by id, null where there is none, and the store's time. */
+  /** Schedules by id, null if missing, and the store's time. */
   getSchedules(call: {
     readonly space: string
     readonly ids: readonly string[]
@@ -41,20 +43,20 @@ export interface ScheduleStore {
   }>
 
   /**
-   * The schedules whose next slot has come, earliest first, and when the next one comes after them: one read of an
-   * index, whatever the number of schedules. Redis: ZRANGEBYSCORE due.
+   * The schedules whose next slot is due, earliest first, and when the next one is due after them: one read
+   * of an index, for any number of schedules. Redis: ZRANGEBYSCORE due.
    */
   dueSchedules(call: DueSchedulesCall): Promise<DueSchedulesReply>
 
   /**
-   * Fires slots: inserts their jobs and moves the chain on, each on condition that the schedule has the revision and
-   * the next slot that the caller read, is not paused, and that the slots have come by the store's clock. Everything
-   * else is refused and changes nothing. So of several processes one fires a slot, and a repetition is refused.
+   * Fires slots: inserts their jobs and advances the chain, each on condition that the schedule has the
+   * revision and next slot that the caller read, is not paused, and that the slots are due by the store's
+   * clock. Everything else is refused and changes nothing, so only one of several processes fires a slot.
    * Redis: for each HMGET, compare; HGET the last job's state; insert as above; HSET; ZADD due.
    */
   fireSchedules(call: FireSchedulesCall): Promise<{
     readonly results: readonly FireResult[]
-    /** Queues in which groups that fired have enqueued jobs, for hints; left out when none did. */
+    /** Queues in which groups that fired have enqueued jobs, for hints; omitted if none. */
     readonly enqueued?: readonly Enqueued[]
   }>
 }
@@ -66,7 +68,7 @@ export interface PutSchedulesCall {
 
 export interface PutSchedule
   extends Pick<Schedule, 'space' | 'id' | 'revision' | 'spec' | 'dynamic' | 'declaredBy' | 'nextAt'> {
-  /** What is stored, as the caller read it; null when there was nothing. */
+  /** What is stored, as the caller read it; null: nothing. */
   readonly expect: Pick<Schedule, 'revision' | 'nextAt'> | null
 }
 
@@ -75,7 +77,7 @@ export type PutScheduleResult = 'ok' | 'unchanged' | 'refused'
 export interface RemoveSchedulesCall {
   readonly space: string
   readonly ids: readonly string[]
-  /** Only those declared by this owner; with null only those made at run time. */
+  /** Only those declared by this owner; with null only those created at run time. */
   readonly declaredBy?: string | null
 }
 
@@ -101,16 +103,16 @@ export interface ListSchedulesCall {
   readonly space: string
   readonly declaredBy?: string
   readonly limit: number
-  /** From the page before; null for the first. */
+  /** From the previous page; null for the first. */
   readonly cursor: string | null
 }
 
 export interface DueSchedulesCall {
   readonly space: string
   readonly limit: number
-  /** The ids of schedules whose payload the caller can make. Others with a payload by function are left out. */
+  /** The ids of schedules whose payload function the caller has. Others with a function are left out. */
   readonly known: readonly string[]
-  /** Leave these out: the caller could do nothing with them just now. */
+  /** Leave these out: the caller could not fire them just now. */
   readonly except: readonly string[]
   readonly now?: number
 }
@@ -118,8 +120,8 @@ export interface DueSchedulesCall {
 export interface DueSchedulesReply {
   readonly schedules: readonly Schedule[]
   /**
-   * The next slot of the first one that is not due yet (a moment of the store's clock), and that clock's time now.
-   * Filled in when fewer than `limit` were due; otherwise null.
+   * The next slot that is not due yet, and the current time, both by the store's clock. `nextAt` is set when
+   * fewer than `limit` were due; otherwise null.
    */
   readonly nextAt: number | null
   readonly now: number
@@ -136,16 +138,14 @@ export interface Fire {
   /** What the caller read. */
   readonly revision: string
   readonly slot: number
-  /** The latest slot that this is about: it must have come. */
+  /** The latest of these slots: it must be due. */
   readonly upTo: number
-  /** Where the chain goes. */
   readonly nextAt: number | null
-  /** In the order of their slots. None: the chain only moves. More than one only where they may overlap. */
+  /** In the order of their slots. Empty: the chain only advances. More than one only if they may overlap. */
   readonly jobs: readonly NewJob[]
-  /** Slots that were left out. */
   readonly skipped: number
   readonly overlap: Overlap
-  /** For `replace`: JSON text of a failure, kept with the job that is cancelled, and how long that is kept. */
+  /** For `replace`: JSON text of the failure of the cancelled job, and how long that job is kept. */
   readonly failure: string
   readonly keepMs: number
 }
@@ -153,13 +153,13 @@ export interface Fire {
 export type FireResult =
   | {
       readonly status: 'fired'
-      /** What became of each job; empty when none was made. */
+      /** The jobs created; empty if none. */
       readonly inserted: readonly { readonly id: string; readonly dueAt: number }[]
-      /** The job that made way: it was cancelled, or asked to stop if it runs. */
+      /** The replaced job: it was cancelled, or asked to stop if it is running. */
       readonly replaced: { readonly id: string; readonly isRunning: boolean } | null
     }
   /**
-   * gone: no such schedule. changed: another revision. moved: another slot is next, or somebody fires it just now.
-   * paused. early: the slots have not come.
+   * gone: no such schedule. changed: another revision. moved: another slot is next, or another process is
+   * firing it. paused. early: the slots are not due.
    */
   | { readonly status: 'refused'; readonly reason: 'gone' | 'changed' | 'moved' | 'paused' | 'early' }

@@ -152,8 +152,8 @@ describe('a policy in words', () => {
     expect(describePolicy(policy)).toEqual([
       'On success: removed at once.',
       'On an error: no retries, failed, kept for 12 h.',
-      'A run may take 1.5 min; after that: up to 1 retry, after 5 s, then dead, kept for 30 d.',
-      'If a worker dies with it: retries for ever, at once.',
+      'An attempt may take 1.5 min; after that: up to 1 retry, after 5 s, then dead, kept for 30 d.',
+      'If a worker dies with it: retries forever, at once.',
       'Cancelled: kept for 1.5 d.',
     ])
   })
@@ -162,8 +162,8 @@ describe('a policy in words', () => {
     const [, error, time] = describePolicy({ ...DEFAULT_POLICY, holdsLane: true })
 
     expect(error).toBe(
-      'On an error: up to 20 retries, 1 s to 1 h apart, then its lane is paused with it in front.',
+      'On an error: up to 20 retries, 1 s to 1 h apart, then its lane is paused with the job at its head.',
     )
-    expect(time).toBe('A run may take as long as it likes.')
+    expect(time).toBe('An attempt may take any length of time.')
   })
 })

@@ -85,9 +85,9 @@ describe('A queue', () => {
     ].map((call) => refusal(call).message)
 
     expect(messages).toEqual([
-      'onError of queue "mail" is the function "retry"; it is made by retry(5, exponential(\'1s\')) or never().',
-      expect.stringContaining("it is made by archive('3d') or discard()."),
-      "The backoff of retry() is \"1s\"; it is made by fixed('5s') or exponential('1s', { max: '1h' }).",
+      'onError of queue "mail" is the function "retry"; use retry(5, exponential(\'1s\')) or never().',
+      expect.stringContaining("use archive('3d') or discard()."),
+      "The backoff of retry() is \"1s\"; use fixed('5s') or exponential('1s', { max: '1h' }).",
     ])
   })
 

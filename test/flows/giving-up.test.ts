@@ -174,6 +174,6 @@ describe('what a run can undo', () => {
     await scene.until(async () => (await run.get())?.status === 'failed')
 
     expect(undone).toEqual(Array.from({ length: 5 }, () => 60_000))
-    expect((await run.get())?.failure?.message).toContain('What the undo steps of a run need has')
+    expect((await run.get())?.failure?.message).toContain('The results kept for the undo steps of a run have')
   })
 })

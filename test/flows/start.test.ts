@@ -267,9 +267,9 @@ describe('a state that is too large', () => {
     await scene.until(async () => (await run.get())?.status === 'failed')
 
     expect((await run.get())?.failure?.message).toMatch(
-      /^The state of a run has 3\d\d\d bytes; 2000 are allowed/,
+      /^The state of a run has 3\d\d\d bytes; the limit is 2000/,
     )
-    expect((await run.get())?.failure?.message).toContain('Keep large things elsewhere')
+    expect((await run.get())?.failure?.message).toContain('Store large data elsewhere')
   })
 
   it('is refused when it is what a run shall start with', async () => {

@@ -153,7 +153,7 @@ describe.each(Object.entries(WORLDS))('Sweeping on %s', (_name, createWorld) => 
 
     await sweep()
 
-    expect(said).toEqual([expect.stringContaining('waited for a group that is gone')])
+    expect(said).toEqual([expect.stringContaining('waited for a group that no longer exists')])
     expect(await run.get()).toMatchObject({ status: 'failed' })
     resume()
     expect(await run.retry()).toBe(true)

@@ -22,7 +22,7 @@ async function strandedRun(options: SceneOptions = {}) {
 
 /** How often a control job was handed back because of its branch. */
 function handedBack(scene: Scene): number {
-  return scene.log.filter(({ message }) => message.includes('and this worker has')).length
+  return scene.log.filter(({ message }) => message.includes('but this worker has')).length
 }
 
 it('leaves a branch that it does not know to those who do, at no cost to the run', async () => {

@@ -135,7 +135,7 @@ describe('notices', () => {
 
     await ear.hears('report')
     await eventually('the news', () => other.health().status === 'down')
-    expect(other.health().detail).toContain('notices do not')
+    expect(other.health().detail).toContain('notices are not')
     await expect(other.notices.dead({ limit: 1 })).rejects.toThrow()
   })
 
@@ -204,7 +204,7 @@ describe('the way in', () => {
     const notifier = openNotifier({ servers: strict.urls, client: { user: 'bee', pass: 'bee' } })
     new Ear(notifier)
 
-    await eventually('the news', () => notifier.health().detail.includes('Hears no hints'))
+    await eventually('the news', () => notifier.health().detail.includes('Receives no hints'))
 
     expect(notifier.health().status).toBe('down')
   })

@@ -114,9 +114,9 @@ describe('a schedule', () => {
     const { seen } = watch(scene)
     await scene.advance(MINUTE + 11 * SECOND)
     expect(seen.map(({ schedule: id }) => id)).toEqual(['plain'])
-    expect(
-      scene.logged('error', /"hangs" could not be fired: The function of its payload has not answered/),
-    ).toBe(true)
+    expect(scene.logged('error', /"hangs" could not be fired: Its payload function did not return/)).toBe(
+      true,
+    )
   })
 
   it('whose function hangs does not keep a worker from stopping', async () => {
@@ -230,7 +230,7 @@ describe('the overlap of a schedule', () => {
     expect(ended).toEqual([START + MINUTE, START + 2 * MINUTE])
     expect(await scene.counts('tick')).toEqual({ running: 1, cancelled: 2 })
     const { jobs } = await scene.skep.jobs.list({ queue: 'tick', state: 'cancelled' })
-    expect(jobs[0]?.failure?.message).toMatch(/next run of schedule "one" took its place/)
+    expect(jobs[0]?.failure?.message).toMatch(/next job of schedule "one" replaced it/)
   })
 })
 

@@ -25,8 +25,8 @@ describe('the loops of a worker', () => {
 
     scene.faults.heal()
     await scene.until(() => worker.health().status === 'running', 15_000)
-    expect(scene.logged('warn', new RegExp(`The ${name} loop failed and goes on`))).toBe(true)
-    expect(scene.logged('info', new RegExp(`The ${name} loop works again`))).toBe(true)
+    expect(scene.logged('warn', new RegExp(`The ${name} loop failed and will retry`))).toBe(true)
+    expect(scene.logged('info', new RegExp(`The ${name} loop has recovered`))).toBe(true)
   })
 
   it('warn once when the notifier stays down, and again after it was up', async () => {

@@ -1,15 +1,15 @@
 /**
- * A run is one execution of a flow: a state, and where it stands. It does one thing at a time, so nobody else changes
- * its state meanwhile: it waits for one group, whose members do what happens at the same time. A branch of several steps
- * is a run of its own, with a copy of the state, and a member of that group.
+ * A run is one execution of a flow: a state and a position. It does one thing at a time, so nothing else
+ * changes its state meanwhile: it waits for one group, whose members run concurrently. A branch of several
+ * steps is a run of its own, with a copy of the state, and a member of that group.
  *
- *   running ──▶ done | failed | cancelled ── retried, or run again from a step ──▶ running
- *   failed ──▶ done: what failed its last step was mended
+ *   running ──▶ done | failed | cancelled ── retried, or rerun from a step ──▶ running
+ *   failed ──▶ done: the member that failed its last step has succeeded after all
  *
- * Each move raises its revision and names the one that it leaves: whoever comes late, or twice, changes nothing.
+ * Each move raises the revision and names the one it leaves, so late or repeated moves change nothing.
  *
- * A job of a run runs again only inside of its run: a retry is refused unless the run still waits for the group of the job,
- * see {@link mayRunAgain}. What was undone, cancelled or decided without the job goes on with a retry of the run alone.
+ * A job of a run can be retried only while the run still waits for the job's group, see {@link mayRunAgain}.
+ * What was undone, cancelled or decided without the job continues only with a retry of the run.
  */
 
 import type { FinalState, NewJob } from '../jobs/job.ts'
@@ -19,27 +19,25 @@ export const RUN_STATUSES = ['running', 'done', 'failed', 'cancelled'] as const
 
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
-/** A run as it is handed to a store to be made. */
+/** A run as it is passed to a store. */
 export interface NewRun {
-  /** Made by the client, so that making the same run twice is harmless. */
+  /** Made by the client, so starting the same run twice is idempotent. */
   readonly id: string
   readonly space: string
-  /** The name and the version of its flow. */
   readonly flow: string
   readonly version: number
-  /** JSON text: where it stands, as the flow understands it. */
+  /** JSON text: its position, in the flow's own format. */
   readonly position: string
   /** JSON text. */
   readonly state: string
-  /** What it can be found by, each `name:value`. */
+  /** Searchable attributes, each `name:value`. */
   readonly attributes: readonly string[]
-  /** What it is a branch of. */
+  /** The group member it is, if it is a branch. */
   readonly member: Membership | null
-  /** The run at the top: its own id if nobody waits for it. The whole tree is kept and removed together. */
+  /** The run at the top; its own id if it has no parent. The whole tree is kept and removed together. */
   readonly root: string
 }
 
-/** Everything a store knows about a run. */
 export interface Run extends NewRun {
   readonly status: RunStatus
   readonly revision: number
@@ -52,21 +50,21 @@ export interface Run extends NewRun {
   readonly failure: string | null
 }
 
-/** What a move does to a run. What is left out stays as it is. */
+/** What a move changes in a run. Omitted fields stay unchanged. */
 export interface RunMove {
   readonly id: string
   readonly space: string
-  /** The revision that it leaves; otherwise nothing happens. */
+  /** The revision it leaves; if the run has another, nothing happens. */
   readonly revision: number
   readonly position?: string
   readonly state?: string
-  /** Ends it, or begins it again. */
+  /** Ends the run, or restarts it. */
   readonly status?: RunStatus
   readonly result?: string | null
   readonly failure?: string | null
-  /** With an end: how long it is kept. */
+  /** For an end: how long the run is kept. */
   readonly keepMs?: number
-  /** What it waits for now, and the members of it that are runs or jobs. */
+  /** The groups it now waits for, and their members that are runs or jobs. */
   readonly groups: readonly NewGroup[]
   readonly runs: readonly NewRun[]
   readonly jobs: readonly NewJob[]
@@ -86,14 +84,17 @@ export function createRun(run: NewRun, now: number): Run {
   }
 }
 
-/** Whether a move is still wanted. A run that failed at its last step is done when what failed it was mended. */
+/**
+ * Whether a move still applies. A run that failed at its last step becomes done if the failed member
+ * succeeds later.
+ */
 export function mayMove(run: Run, move: RunMove): boolean {
   if (run.revision !== move.revision) return false
   if (run.status === 'running' || move.status === 'running') return true
   return run.status === 'failed' && move.status === 'done'
 }
 
-/** Whether a move begins a branch again that has ended: only while the run above it waits for that. */
+/** Whether a move restarts an ended branch: possible only while the parent run waits for it. */
 export function revives(run: Run, move: RunMove): run is Run & { readonly member: Membership } {
   return run.member !== null && run.status !== 'running' && move.status === 'running'
 }
@@ -117,20 +118,19 @@ export function moved(run: Run, move: RunMove, now: number): Run {
 
 /** The part of a position that stores read. */
 export interface Standing {
-  /** What the run waits for: the id of a group, or of a moment. */
+  /** What the run waits for: the id of a group, or of a timer. */
   readonly waits?: { readonly id: string } | null
-  /** Why it fails: from then on it only undoes. */
+  /** Why it fails: from then on it only compensates. */
   readonly failure?: string | null
-  /** What can be undone. */
+  /** The steps that can be undone. */
   readonly done?: readonly unknown[]
-  /** The groups of its undo jobs. */
   readonly undos?: readonly string[]
 }
 
 /**
- * Whether a member of this group of a run may run again: the run waits for the group, and nothing was decided that the
- * member could not change any more. When the group has failed and there is something to undo, that is about to begin. An
- * undo job may always run again, until the run is retried.
+ * Whether a member of this group may be retried: the run waits for the group, and nothing was decided that
+ * the member could no longer change. If the group has failed and there is something to undo, compensation is
+ * about to start. An undo job may always be retried, until the run is.
  */
 export function mayRunAgain(
   { status, position }: Pick<Run, 'status' | 'position'>,
@@ -143,22 +143,22 @@ export function mayRunAgain(
   return !fired.includes('failure') || (done?.length ?? 0) === 0
 }
 
-/** The ids of groups for which runs wait are UUIDs of this version, which tells what a group was that is not kept any more. */
+/** Groups that runs wait for have UUIDs of this version, which identifies them even after removal. */
 export const RUN_GROUP_VERSION = '8'
 
 export function isGroupOfRun(group: string): boolean {
   return group[14] === RUN_GROUP_VERSION
 }
 
-/** What is needed to walk up from a group: its own run, the group of which that is a member, and so on. */
+/** What is needed to walk up from a group: its run, the group of which that is a member, and so on. */
 export interface Ancestry {
   readonly groupOf: (id: string) => Pick<Group, 'id' | 'space' | 'fired' | 'run'> | undefined
   readonly runOf: (space: string, id: string) => Pick<Run, 'status' | 'position' | 'member'> | undefined
 }
 
 /**
- * Whether a member of this group may run again, by all the runs above it: what is inside of a branch runs again only while
- * the run of the branch waits for that. A group without a run asks nobody, also when it is not kept any more.
+ * Whether a member of this group may be retried, considering all ancestor runs: a job inside a branch only
+ * while the branch's run waits for it. A group without a run has no such condition, even after removal.
  */
 export function mayRejoin(group: string, { groupOf, runOf }: Ancestry): boolean {
   for (let id: string | undefined = group; id !== undefined; ) {
@@ -172,7 +172,7 @@ export function mayRejoin(group: string, { groupOf, runOf }: Ancestry): boolean 
   return true
 }
 
-/** What the end of a run is to the group that it is a member of; null while it goes on. */
+/** The outcome of a run for its group; null while it is running. */
 export function outcomeState(status: RunStatus): FinalState | null {
   return status === 'running' ? null : status
 }

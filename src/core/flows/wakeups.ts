@@ -1,13 +1,13 @@
 import { type Job, rankOf } from '../jobs/job.ts'
 
-/** Jobs of a queue that came to another place in line: when the first is due, and the lowest rank. */
+/** Jobs of a queue whose place has changed: the earliest due time and the lowest rank. */
 export interface Waiting {
   readonly queue: string
   readonly dueAt: number
   readonly rank: number
 }
 
-/** One for each queue of these jobs, by name. */
+/** One entry per queue of these jobs, by name. */
 export function waitingOf(jobs: readonly Pick<Job, 'queue' | 'dueAt' | 'priority'>[]): Waiting[] {
   const queues = new Map<string, Waiting>()
   for (const { queue, dueAt, priority } of jobs) {

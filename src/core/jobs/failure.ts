@@ -2,7 +2,7 @@ import { messageOf } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import type { Failure } from './job.ts'
 
-/** What is kept of a thrown value: bounded, plain, and readable by every store. A handler may throw anything. */
+/** The stored form of a thrown value: bounded, plain, and readable by every store. Anything may be thrown. */
 export function failureOf(kind: Failure['kind'], thrown: unknown): Failure {
   const error = isError(thrown) ? thrown : null
   const name = textIn(error, 'name')
@@ -19,7 +19,7 @@ export function failureOf(kind: Failure['kind'], thrown: unknown): Failure {
   }
 }
 
-/** A failure that is only a sentence. */
+/** A failure with only a message. */
 export function reasonFailure(kind: Failure['kind'], reason: string): Failure {
   return { kind, message: clean(reason, LIMITS.reasonBytes) }
 }
@@ -40,7 +40,7 @@ function isError(thrown: unknown): thrown is Error {
   try {
     return thrown instanceof Error
   } catch {
-    return false // A proxy that was revoked.
+    return false // A revoked proxy.
   }
 }
 
@@ -57,7 +57,7 @@ function read(error: Error | null, key: string): unknown {
   }
 }
 
-/** Text every database can hold: no NUL, no half surrogate pair, cut to its limit (a letter is at most 3 bytes). */
+/** Text every database can hold: no NUL, no lone surrogate, cut to its limit (a unit is at most 3 bytes). */
 export function clean(text: string, maxBytes: number): string {
   const cut = text.length > maxBytes / 3 ? cutToBytes(text, maxBytes) : text
   return cut.replaceAll('\0', '').toWellFormed()
@@ -66,6 +66,6 @@ export function clean(text: string, maxBytes: number): string {
 function cutToBytes(text: string, maxBytes: number): string {
   const bytes = new TextEncoder().encode(text.toWellFormed())
   if (bytes.length <= maxBytes) return text
-  // A letter cut in half at the end becomes a replacement mark, which is then dropped.
+  // A character cut in half at the end becomes a replacement character, which is then dropped.
   return new TextDecoder().decode(bytes.subarray(0, maxBytes)).replace(/\uFFFD$/, '')
 }

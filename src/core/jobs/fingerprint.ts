@@ -1,11 +1,11 @@
 import type { Failure } from './job.ts'
 
-/** What is read of a message: enough to tell errors apart, and it bounds what one costs. */
+/** The prefix of a message that is read: enough to tell errors apart, at a bounded cost. */
 const READ = 512
 
 /**
- * The group an error belongs to: errors of one queue with one name or code and, what differs from job to job left out, one
- * message. It depends on nothing else, so every process and every version says the same of a stored failure.
+ * The group an error belongs to: errors of one queue with the same name or code and the same message,
+ * ignoring what differs from job to job. It depends on nothing else, so all processes and versions agree.
  */
 export function fingerprintOf(
   queue: string,
@@ -16,14 +16,14 @@ export function fingerprintOf(
   )
 }
 
-/** What a failure is called: the name of the error, its code, or what became of the run. */
+/** The name of a failure: that of the error, its code, or its kind. */
 export function failureTitle({ name, code, kind }: Pick<Failure, 'kind' | 'name' | 'code'>): string {
   return name || code || kind
 }
 
 /**
- * A message without what differs from job to job. The order matters: an e-mail address has dots of a path in it, a path has
- * numbers, and a UUID has both.
+ * A message without the parts that differ from job to job. The order matters: an e-mail address contains the
+ * dots of a path, a path contains numbers, and a UUID contains both.
  */
 export function normalMessage(message: string): string {
   return (
@@ -35,7 +35,7 @@ export function normalMessage(message: string): string {
       .replace(/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi, '<id>')
       .replace(/(?:[A-Za-z]:)?(?:[\\/][\w.@~+-]+){2,}[\\/]?/g, '<path>')
       .replace(/\b0x[0-9a-f]+\b/gi, '<n>')
-      // Digits and the letters a to f together, long enough to be no word.
+      // Digits mixed with a to f, long enough not to be a word.
       .replace(/\b(?=[a-f]*\d)[0-9a-f]{8,}\b/gi, '<id>')
       .replace(/\d+(?:[.,:_]\d+)*/g, '<n>')
       .replace(/\s+/g, ' ')
@@ -43,7 +43,7 @@ export function normalMessage(message: string): string {
   )
 }
 
-/** 64 bits of a text as 16 digits: two multiplicative hashes that mix into each other. It is for telling apart, not for secrets. */
+/** A 64-bit hash of a string as 16 digits: two multiplicative hashes mixed. Not cryptographic. */
 export function hashText(text: string): string {
   let a = 0xdeadbeef
   let b = 0x41c6ce57

@@ -2,19 +2,18 @@ import { messageOf } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import { clean } from './failure.ts'
 
-/** How much a line matters. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** What one run of a job has to tell: how far it is, and lines. It goes to the store under the run's token. */
+/** Progress and log lines of one attempt. Stored under the attempt's token. */
 export interface Note {
   readonly progress: NewProgress | null
   /** In the order of their numbers. */
   readonly lines: readonly NewLine[]
 }
 
-/** A line on its way. Runs number their lines from 1: a line that comes twice is known by its number. */
+/** A line to be stored. Attempts number their lines from 1, so a repeated line is recognized. */
 export interface NewLine {
   readonly n: number
   /** When it was written, by the clock of its worker. */
@@ -25,53 +24,54 @@ export interface NewLine {
   readonly fields: string | null
 }
 
-/** Progress on its way. Runs number theirs from 1: one that comes late is known by its number. */
+/** Progress to be stored. Attempts number it from 1, so late progress is recognized. */
 export interface NewProgress extends Progress {
   readonly n: number
 }
 
-/** How far a job is. What the number means is the handler's own affair; percent are usual. */
+/** How far a job is. The handler defines the unit; percent is usual. */
 export interface Progress {
   readonly value: number
   readonly note: string | null
   readonly at: number
 }
 
-/** A line that is kept. */
 export interface KeptLine extends Omit<NewLine, 'n'> {
-  /** Its place among all lines that the store took for this job, from 1. */
+  /** Its position among all lines stored for this job, from 1. */
   readonly place: number
-  /** How many bytes came before it. With this, what is over a bound is known without adding up. */
+  /** The number of bytes before it, so lines beyond the limit are found without adding up. */
   readonly start: number
 }
 
-/** What a store keeps of a job's notes beside the lines. */
+/** What a store keeps of a job's log besides the lines. */
 export interface NoteHead {
-  /** Whose notes came last, and up to which numbers: what comes again is not taken again. */
+  /** The attempt that wrote last, and its highest numbers: repeats are ignored. */
   readonly token: string
   readonly lineN: number
   readonly progressN: number
   readonly progress: Progress | null
-  /** The place of the last line, and the bytes of all lines that ever came. */
+  /** The position of the last line, and the bytes of all lines ever stored. */
   readonly last: number
   readonly bytes: number
-  /** Lines that somebody wrote and nobody can read any more. */
+  /** The number of lines that were written but can no longer be read. */
   readonly dropped: number
-  /** When they go, whatever becomes of the job. */
+  /** When they expire, even if the job is kept longer. */
   readonly until: number
 }
 
-/** Notes go not later than this after the last of them, plus an hour. */
+/** Log lines expire at most this much later than their TTL. */
 const STEP_MS = 3_600_000
 
-/** When notes written now go. By the hour, so that a busy job does not move in the index of these times all the while. */
+/**
+ * When lines written now expire. Rounded to the hour, so that a busy job does not keep moving in the index.
+ */
 export function notesUntil(now: number): number {
   return (Math.floor((now + LIMITS.notesKeptMs) / STEP_MS) + 1) * STEP_MS
 }
 
 /**
- * Takes notes: the new head, and the lines to add. The caller has checked that the token holds the job or has settled
- * it. Numbers that are left out were dropped on their way.
+ * Stores a note: the new head, and the lines to add. The caller has checked that the token holds the job or
+ * has settled it. Gaps in the numbers are lines dropped by the worker.
  */
 export function takeNote(
   before: NoteHead | undefined,
@@ -107,7 +107,7 @@ export function takeNote(
   }
 }
 
-/** Whether a line is within the bounds of its job: the newest lines are kept. */
+/** Whether a line is within the limits of its job: the newest lines are kept. */
 export function isKept({ place, start }: KeptLine, { last, bytes }: NoteHead): boolean {
   return place > last - LIMITS.noteLines && start >= bytes - LIMITS.notesBytes
 }
@@ -116,10 +116,10 @@ export function lineBytes({ text, fields }: Pick<NewLine, 'text' | 'fields'>): n
   return Buffer.byteLength(text) + (fields === null ? 0 : Buffer.byteLength(fields))
 }
 
-/** What follows a text that was too long. */
+/** Appended to truncated text. */
 export const CUT_MARK = ' … (cut)'
 
-/** Anything as a text that every store can hold, cut to its limit with a mark. It never throws. */
+/** Any value as a string that every store can hold, truncated with a mark. It never throws. */
 export function noteText(value: unknown, maxBytes: number): string {
   const text = messageOf(value)
   const whole = clean(text, Infinity)
@@ -128,8 +128,8 @@ export function noteText(value: unknown, maxBytes: number): string {
 }
 
 /**
- * A line as it can be stored, out of whatever a handler said. Fields that are not JSON, or too long together with the
- * text, are left out, and the text says so. It never throws.
+ * A storable line from any logged value. Fields that are not JSON, or too long together with the text, are
+ * left out, and the text notes it. It never throws.
  */
 export function lineOf(message: unknown, fields: unknown): Pick<NewLine, 'text' | 'fields'> {
   const text = noteText(message, LIMITS.noteLineBytes)
@@ -150,7 +150,7 @@ function jsonOf(fields: unknown): string | null {
   }
 }
 
-/** Errors are what people log most, and JSON shows nothing of them. */
+/** Errors are the values logged most, and JSON.stringify turns them into `{}`. */
 function withErrors(_key: string, value: unknown): unknown {
   return value instanceof Error ? { name: value.name, message: value.message } : value
 }

@@ -12,18 +12,18 @@ import type { Membership } from '../flows/groups.ts'
  *
  *   delayed, ready ── cancel ──▶ cancelled
  *
- * delayed: waits for its time. ready: may start. running: one live lease.
+ * delayed: waits for its due time. ready: may start. running: has one live lease.
  * done: a handler returned. failed: ended by an error, kept for the record only.
- * dead: ended by an error and waits for a person (or a retry). cancelled: somebody said stop.
+ * dead: ended by an error and waits for an operator (or a retry). cancelled: by a caller or its handler.
  *
- * Whether a worker handles its queue is no state: a job without a handler is `ready` and keeps its place, see
- * `core/unhandled.ts`.
+ * Whether a worker handles its queue is not a state: a job without a handler is `ready` and keeps its place,
+ * see `jobs/unhandled.ts`.
  */
 export const JOB_STATES = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled'] as const
 
 export type JobState = (typeof JOB_STATES)[number]
 
-/** States nothing leaves except by a retry. */
+/** States that only a retry leaves. */
 export type FinalState = 'done' | 'failed' | 'dead' | 'cancelled'
 
 export const FINAL_STATES: readonly FinalState[] = ['done', 'failed', 'dead', 'cancelled']
@@ -32,13 +32,13 @@ export function isFinal(state: JobState): state is FinalState {
   return (FINAL_STATES as readonly JobState[]).includes(state)
 }
 
-/** How often each thing happened to a job. Each has a budget of its own; waiting counts nothing. */
+/** How often each event happened to a job. Each has its own budget; waiting counts nothing. */
 export interface Counters {
-  /** Times a handler got the job. */
+  /** Times a handler received the job. */
   readonly starts: number
   /** Times the handler threw. */
   readonly errors: number
-  /** Times the handler ran out of time. */
+  /** Times the handler timed out. */
   readonly timeouts: number
   /** Times the worker died or lost its lease. */
   readonly lost: number
@@ -46,14 +46,14 @@ export interface Counters {
   readonly snoozes: number
 }
 
-/** How long a unique key is held: until the job starts, until it ends, or for a span of time. */
+/** How long a unique key is held: until the job starts, until it ends, or for a fixed time. */
 export type UniqueScope = 'queued' | 'active' | 'window'
 
 /**
- * What an enqueue does when its unique key is held by another job:
- * `ignore` keeps the other as it is; `replace` gives it the new payload and time;
- * `postpone` gives it the new payload and starts its delay again (debounce).
- * A job that is already running is never changed.
+ * What an enqueue does when another job holds its unique key:
+ * `ignore` leaves that job unchanged; `replace` gives it the new payload and time;
+ * `postpone` gives it the new payload and restarts its delay (debounce).
+ * A running job is never changed.
  */
 export type UniqueConflict = 'ignore' | 'replace' | 'postpone'
 
@@ -65,9 +65,9 @@ export interface Unique {
   readonly onConflict: UniqueConflict
 }
 
-/** A job as it is handed to a store to be inserted. Everything is judged before: a store refuses nothing. */
+/** A job as it is passed to a store. It has been validated: a store rejects nothing. */
 export interface NewJob {
-  /** Made by the client, so that inserting the same job twice is harmless. */
+  /** Made by the client, so inserting the same job twice is idempotent. */
   readonly id: string
   readonly space: string
   readonly queue: string
@@ -75,26 +75,28 @@ export interface NewJob {
   readonly payload: string
   /** JSON text of a flat object of strings, or null. */
   readonly headers: string | null
-  /** Steps of head start, see {@link rankOf}: -100 to 100, or strict ones as `storedPriority` makes them. */
+  /** Steps of head start, see {@link rankOf}: -100 to 100, or strict ones as returned by `storedPriority`. */
   readonly priority: number
-  /** Starts not earlier than this long after the insert, by the store's clock. */
+  /** The minimum delay after the insert, by the store's clock. */
   readonly delayMs: number
-  /** Starts not earlier than this moment. The later of the two counts. */
+  /** The earliest start. The later of the two counts. */
   readonly runAt: number | null
   readonly unique: Unique | null
   /** JSON text of the options that differ from the queue's own, or null. */
   readonly overrides: string | null
   /** The key of its lane; null for the default lane. */
   readonly lane: string | null
-  /** Its place in the lane is its arrival, and neither its time nor its priority: of a strict lane. The queue must be limited by then. */
+  /**
+   * In a strict lane its place is its arrival, not its time or priority. The queue must have limits by then.
+   */
   readonly strict: boolean
-  /** How much of a rate and of its lane's turn it takes: a whole number from 1. */
+  /** How much of a rate and of its lane's turn it uses: an integer from 1. */
   readonly cost: number
-  /** Which member of which group it is; null: of none. */
+  /** Its number in a group; null: no member. */
   readonly member: Membership | null
 }
 
-/** What a new job is unless something else is said. */
+/** The defaults of a new job. */
 export const PLAIN_JOB: Omit<NewJob, 'id' | 'space' | 'queue' | 'payload'> = Object.freeze({
   headers: null,
   priority: 0,
@@ -108,7 +110,7 @@ export const PLAIN_JOB: Omit<NewJob, 'id' | 'space' | 'queue' | 'payload'> = Obj
   member: null,
 })
 
-/** Everything a store knows about one job. Times are milliseconds of the store's clock. */
+/** Everything a store knows about one job. Timestamps are milliseconds of the store's clock. */
 export interface Job extends Counters {
   readonly id: string
   readonly space: string
@@ -125,7 +127,7 @@ export interface Job extends Counters {
   /** When it may start, or could last start. */
   readonly dueAt: number
   readonly enqueuedAt: number
-  /** Of a strict job: the number of its enqueue. It grows with each, and a retry does not change it. */
+  /** For a strict job: the number of its enqueue. It grows with each enqueue; a retry does not change it. */
   readonly arrival?: number
   /** When it was last claimed. */
   readonly startedAt: number | null
@@ -134,22 +136,22 @@ export interface Job extends Counters {
   readonly expiresAt: number | null
   /** Raised by each retry. */
   readonly generation: number
-  /** The token of the latest lease; after a rescue null or its `repeatToken`. Only while `running` is it worth anything. */
+  /** The token of the latest lease; after a rescue null or its `repeatToken`. Valid only while `running`. */
   readonly token: string | null
-  /** Who holds the lease, or held it last. */
+  /** The worker that holds the lease, or held it last. */
   readonly worker: string | null
   readonly leaseUntil: number | null
-  /** Why it shall stop, when somebody cancelled it while it ran. */
+  /** The reason, if it was cancelled while running. */
   readonly cancelReason: string | null
   readonly uniqueKey: string | null
   readonly uniqueScope: UniqueScope | null
-  /** JSON text of what the handler returned. */
+  /** JSON text of the handler's return value. */
   readonly result: string | null
   /** JSON text of a {@link Failure}: the latest error, or why it was snoozed, cancelled or buried. */
   readonly failure: string | null
 }
 
-/** What a worker gets of a job it claimed. */
+/** The part of a claimed job that its worker receives. */
 export interface ClaimedJob extends Counters {
   readonly id: string
   readonly space: string
@@ -165,28 +167,28 @@ export interface ClaimedJob extends Counters {
   readonly token: string
 }
 
-/** Why a run did not succeed, as stored. */
+/** Why an attempt did not succeed, as stored. */
 export interface Failure {
   readonly kind: 'error' | 'timeout' | 'lost' | 'snooze' | 'cancel' | 'bury' | 'poison'
   readonly message: string
   readonly name?: string
   readonly code?: string
   readonly stack?: string
-  /** The version of the program of its worker, if that is known. */
+  /** The version of the worker's program, if known. */
   readonly version?: string
   readonly causes?: readonly { readonly name: string; readonly message: string }[]
 }
 
-/** One step of priority is worth this much waiting: a job of priority 1 overtakes whatever waits for less. */
+/** One step of priority is worth this much waiting: priority 1 overtakes jobs that have waited for less. */
 export const PRIORITY_STEP_MS = 600_000
 
 /**
- * The order in which ready jobs start, lowest first, then by id. It is the due time with a head start
- * for priority, so one index gives priority, first-in-first-out and ageing, and nothing starves.
+ * The order in which ready jobs start, lowest first, then by id. It is the due time minus a head start for
+ * priority, so one index provides priority, FIFO order and ageing, and nothing starves.
  */
 export function rankOf(dueAt: number, priority: number): number {
   return dueAt - priority * PRIORITY_STEP_MS
 }
 
-/** The header of a job that was made like another: the id of that one. */
+/** The header of a copied job: the id of the original. */
 export const COPY_HEADER = 'skep-copy-of'

@@ -3,14 +3,13 @@ import type { NewRun } from '../flows/runs.ts'
 import { show } from '../names.ts'
 import type { NewJob } from './job.ts'
 
-/** An id that a new job cannot have, because it is the id of a job in another queue. */
+/** An id that a new job cannot use, because a job in another queue has it. */
 export interface TakenId {
   readonly id: string
-  /** The queue of the job that has the id. */
   readonly queue: string
 }
 
-/** What a call is refused with that would have made these jobs. Nothing of it was written. */
+/** The error for a call that would have created these jobs. Nothing of it was written. */
 export function idTakenError(taken: readonly TakenId[]): SkepError {
   const [first] = taken as readonly [TakenId, ...TakenId[]]
   const others = taken.length > 1 ? ` (and ${taken.length - 1} more like it)` : ''
@@ -24,14 +23,13 @@ export function idTakenError(taken: readonly TakenId[]): SkepError {
 
 const MOST_NAMED = 1_000
 
-/** An id that a new run cannot have, because it is the id of a run of another flow. */
+/** An id that a new run cannot use, because a run of another flow has it. */
 export interface TakenRun {
   readonly id: string
-  /** The flow of the run that has the id. */
   readonly flow: string
 }
 
-/** What a call is refused with that would have started these runs. Nothing of it was written. */
+/** The error for a call that would have started these runs. Nothing of it was written. */
 export function runTakenError(taken: readonly TakenRun[]): SkepError {
   const [first] = taken as readonly [TakenRun, ...TakenRun[]]
   const others = taken.length > 1 ? ` (and ${taken.length - 1} more like it)` : ''
@@ -43,21 +41,21 @@ export function runTakenError(taken: readonly TakenRun[]): SkepError {
   )
 }
 
-/** The ids of jobs that a call was refused for; none if it failed for another reason. */
+/** The job ids that a call was rejected for; empty if it failed for another reason. */
 export function takenIn(error: unknown): readonly TakenId[] {
   if (!(error instanceof SkepError) || error.code !== 'ID_TAKEN') return []
   return (error.facts['taken'] ?? []) as readonly TakenId[]
 }
 
-/** The same of runs. */
+/** The same for runs. */
 export function takenRunsIn(error: unknown): readonly TakenRun[] {
   if (!(error instanceof SkepError) || error.code !== 'ID_TAKEN') return []
   return (error.facts['takenRuns'] ?? []) as readonly TakenRun[]
 }
 
 /**
- * Which of the runs of one call cannot be, because runs of other flows have their ids; see {@link takenAmong}. Another version
- * of its flow is no other flow: a start that is repeated after a deploy finds its run.
+ * The runs of one call whose ids belong to runs of other flows; see {@link takenAmong}. Another version is
+ * the same flow: a start repeated after a deploy finds its run.
  */
 export function takenRunsAmong(
   runs: readonly NewRun[],
@@ -68,8 +66,8 @@ export function takenRunsAmong(
 }
 
 /**
- * Which of the jobs of one call cannot be, because jobs of other queues have their ids: jobs that are there, of which
- * `queueOf` knows the queue, or jobs before them in the call. Each id once.
+ * The jobs of one call whose ids belong to jobs of other queues: stored jobs, whose queue `queueOf` returns,
+ * or earlier jobs of the same call. Each id once.
  */
 export function takenAmong<Of extends Pick<NewJob, 'id' | 'space' | 'queue'>>(
   jobs: readonly Of[],

@@ -1,5 +1,5 @@
 /**
- * Every move a job can make, as pure functions of (job, command, now). The memory store is these over a
+ * Every transition of a job, as pure functions of (job, command, now). The memory store applies them to a
  * map; every other store translates them. The states are drawn in `job.ts`.
  */
 import { unchained } from '../flows/chains.ts'
@@ -15,17 +15,15 @@ import {
   rankOf,
 } from './job.ts'
 
-/** Orders ready jobs: by rank, then by id. */
 export function byRank(a: Job, b: Job): number {
   return rankOf(a.dueAt, a.priority) - rankOf(b.dueAt, b.priority) || (a.id < b.id ? -1 : 1)
 }
 
-/** When a job that is enqueued now may start. A moment in the past means now. */
+/** When a job that is enqueued now may start. A time in the past means now. */
 export function dueTime(job: Pick<NewJob, 'delayMs' | 'runAt'>, now: number): number {
   return Math.max(now + job.delayMs, job.runAt ?? 0)
 }
 
-/** The record of a job that was just enqueued. */
 export function create(job: NewJob, now: number): Job {
   const dueAt = dueTime(job, now)
   return {
@@ -64,9 +62,9 @@ export function create(job: NewJob, now: number): Job {
 }
 
 /**
- * What a conflict of unique keys does to the job that holds the key, or null if it stays as it is. Only a
- * waiting job can be changed, and one that waits for a retry begins with a fresh budget. `replace` takes over the new job's time as well; `postpone` does so only
- * when that one has a delay, which then starts again (debounce).
+ * What a conflict of unique keys does to the job that holds the key, or null if it stays unchanged. Only a
+ * waiting job can change; one that waits for a retry gets a fresh budget. `replace` also takes the new job's
+ * time; `postpone` does so only if the new job has a delay, which then restarts (debounce).
  */
 export function collide(held: Job, incoming: NewJob, now: number): Job | null {
   const how = incoming.unique?.onConflict ?? 'ignore'
@@ -79,7 +77,7 @@ export function collide(held: Job, incoming: NewJob, now: number): Job | null {
     headers: fresh.headers,
     priority: fresh.priority,
     overrides: fresh.overrides,
-    // What failed was the old content: the new one has the whole budget. Starts go on counting: they number the attempts.
+    // The old payload failed, so the new one gets the whole budget. Starts go on: they number the attempts.
     errors: 0,
     timeouts: 0,
     lost: 0,
@@ -89,12 +87,12 @@ export function collide(held: Job, incoming: NewJob, now: number): Job | null {
   }
 }
 
-/** A delayed job whose time has come. Its due time, and so its place, stays. */
+/** A delayed job that has become due. It keeps its due time, and so its place. */
 export function promote(job: Job): Job {
   return { ...job, state: 'ready' }
 }
 
-/** The same by hand, also before it is due. One that is overdue keeps its age, and so its place. */
+/** The same by hand, also before it is due. An overdue job keeps its age, and so its place. */
 export function promoteNow(job: Job, now: number): Job {
   return { ...promote(job), dueAt: Math.min(job.dueAt, now) }
 }
@@ -105,13 +103,13 @@ export interface Lease {
   readonly leaseMs: number
 }
 
-/** The guard of a claim, without holds and room: it exists, is not leased, and is due. */
+/** Whether a job can be claimed, ignoring holds and limits. */
 export function claimable(job: Job, now: number): boolean {
   return (job.state === 'ready' || job.state === 'delayed') && job.dueAt <= now
 }
 
-// The start is counted when the job is taken, not when it fails: otherwise a job that kills its worker
-// would never use up its tries and would run for ever.
+// The start is counted at claim time, not on failure: otherwise a job that kills its worker would never use
+// up its attempts and would run forever.
 export function claim(job: Job, lease: Lease, now: number): Job {
   return {
     ...job,
@@ -124,7 +122,7 @@ export function claim(job: Job, lease: Lease, now: number): Job {
   }
 }
 
-/** The part of a leased job that its worker gets. */
+/** The part of a leased job that its worker receives. */
 export function claimedPart(job: Job): ClaimedJob {
   return {
     id: job.id,
@@ -147,21 +145,21 @@ export function claimedPart(job: Job): ClaimedJob {
   }
 }
 
-/** What says who ends a lease: its holder, or another process, see `Settlement.rescue`. */
+/** Identifies who ends a lease: its holder, or another process, see `Settlement.rescue`. */
 export interface EndOfLease {
   readonly token: string
   readonly rescue?: boolean
   readonly repeatToken?: string
 }
 
-/** The token that the ended job keeps, which identifies the same settlement when it is repeated. Null: none does. */
+/** The token kept on the ended job to recognize a repeated settlement. Null: none. */
 export function keptToken({ token, rescue, repeatToken }: EndOfLease): string | null {
   return rescue ? (repeatToken ?? null) : token
 }
 
 /**
- * Whether `token` holds the job now; if not, why. A finished job refuses with `gone`, a waiting or re-leased one with
- * `lost`. `settled`: the settlement whose `keptToken` this is has ended the lease before.
+ * Whether `token` holds the job now; if not, why. A finished job refuses with `gone`, a waiting or re-leased
+ * one with `lost`. `settled`: the settlement with this `keptToken` has already ended the lease.
  */
 export function holder(
   job: Job | undefined,
@@ -174,18 +172,18 @@ export function holder(
   return isFinal(job.state) ? 'gone' : 'lost'
 }
 
-/** A lease that goes on. The caller has checked that the token holds. */
+/** Extends a lease. The caller has checked that the token holds. */
 export function extend(job: Job, leaseMs: number, now: number): Job {
   return { ...job, leaseUntil: now + leaseMs }
 }
 
 /**
- * The end of a lease, as the verdict says. Null: the job is removed. The caller has checked that the token holds.
- * `kept` is its `keptToken`: after a rescue not the holder's, or a late holder would take it for its own settlement.
+ * Ends a lease by the verdict; null: the job is removed. The caller has checked that the token holds.
+ * `kept` is its `keptToken`: after a rescue not the holder's, as a late holder would mistake it for its own.
  */
 export function settle(job: Job, verdict: Verdict, now: number, kept: string | null = job.token): Job | null {
   const waits = verdict.to === 'ready' || verdict.to === 'delayed'
-  // Whoever cancelled a running job was told that it will not start again.
+  // The caller that cancelled a running job was promised that it will not start again.
   const cancelled = waits && job.cancelReason !== null
   const to = cancelled ? 'cancelled' : verdict.to
   const keepMs = cancelled ? verdict.keepCancelledMs : verdict.keepMs
@@ -210,12 +208,10 @@ export function settle(job: Job, verdict: Verdict, now: number, kept: string | n
   return { ...ended, dueAt: verdict.keepPlace ? job.dueAt : now }
 }
 
-/** The stored failure of a job that was cancelled. */
 export function cancelFailure(reason: string): string {
   return JSON.stringify({ kind: 'cancel', message: reason } satisfies Failure)
 }
 
-/** Ends a job that does not run. */
 export function finish(
   job: Job,
   to: 'cancelled' | 'dead',
@@ -226,12 +222,12 @@ export function finish(
   return { ...job, state: to, failure: failure ?? job.failure, finishedAt: now, expiresAt: now + keepMs }
 }
 
-/** What tells the order of enqueues. */
+/** The fields that determine the order of enqueues. */
 export type Enqueued = Pick<Job, 'id' | 'enqueuedAt' | 'arrival'>
 
 /**
- * Orders jobs that are retried together by their enqueue: strict jobs of one millisecond by their arrival, others by id. In this
- * order they get their places in strict lanes. All others come by their due times, see {@link stepsBefore}.
+ * Orders jobs that are retried together by enqueue time: strict jobs of the same millisecond by arrival,
+ * others by id. This is their order in strict lanes. All others are ordered by due time, see {@link stepsBefore}.
  */
 export function byEnqueue(a: Enqueued, b: Enqueued): number {
   if (a.enqueuedAt !== b.enqueuedAt) return a.enqueuedAt - b.enqueuedAt
@@ -241,8 +237,8 @@ export function byEnqueue(a: Enqueued, b: Enqueued): number {
 }
 
 /**
- * A finished job from the beginning, as its next generation: new counters, no lease that could come back. `since`: when the
- * operation began of which this is a part, so that its jobs are due at one moment, however many calls it takes; `earlierMs` before that.
+ * A finished job restarted as its next generation: fresh counters, no lease that could return. `since`: the
+ * start of the whole operation, so that its jobs have the same due time; `earlierMs` before that.
  */
 export function retry(job: Job, now: number, since: number = now, earlierMs = 0): Job {
   return {
@@ -268,17 +264,17 @@ export function retry(job: Job, now: number, since: number = now, earlierMs = 0)
   }
 }
 
-/** A waiting job with another priority. Its due time stays, and its rank follows. */
+/** A waiting job with another priority. Its due time stays; its rank follows. */
 export function prioritize(job: Job, priority: number): Job {
   return { ...job, priority }
 }
 
-/** A waiting job that is due at another moment, and waits for it, or not any more. */
+/** A waiting job with another due time: `delayed` or `ready` accordingly. */
 export function reschedule(job: Job, dueAt: number, now: number): Job {
   return { ...job, dueAt, state: dueAt > now ? 'delayed' : 'ready' }
 }
 
-/** Of a selection: whether the action would leave this job as it is. It is passed over then, or it might be met again and again. */
+/** Whether the action would change nothing. A selection skips such jobs, or it might match them forever. */
 export function isSoAlready(job: Job, action: ChangeAction, to: ChangeTo): boolean {
   return (
     (action === 'prioritize' && job.priority === (to.priority ?? 0)) ||
@@ -286,7 +282,6 @@ export function isSoAlready(job: Job, action: ChangeAction, to: ChangeTo): boole
   )
 }
 
-/** What some actions change to. */
 export interface ChangeTo {
   /** For `prioritize`, as stored. @default 0 */
   readonly priority?: number
@@ -294,12 +289,12 @@ export interface ChangeTo {
   readonly dueAt?: number
 }
 
-/** The moment a selection's `after` and `before` are about: due, started or finished. */
+/** The timestamp that a selection's `after` and `before` compare: due, started or finished. */
 export function timeOf(job: Job): number {
   return job.state === 'ready' ? job.dueAt : listKey(job)
 }
 
-/** The number by which a state's jobs are listed and paged, then by id: finished ones downwards, others upwards. */
+/** The sort key of a state's list and its pages, then id: finished jobs descending, others ascending. */
 export function listKey(job: Job): number {
   switch (job.state) {
     case 'ready':
@@ -314,23 +309,23 @@ export function listKey(job: Job): number {
 }
 
 /**
- * What people do to jobs.
- * cancel: a waiting job ends, a running one is asked to. bury: a waiting job goes among the dead.
- * retry: a finished job starts anew, as its next generation; one of a run only while the run waits for it, see `mayRejoin`.
- * promote: a delayed job is ready, and due now unless it was due before. remove: a job that does not run is deleted.
- * prioritize: a waiting job gets another priority, and with it another place in line.
- * reschedule: a waiting job is due at another moment.
+ * What operators do to jobs.
+ * cancel: a waiting job ends, a running one is asked to stop. bury: a waiting job becomes dead.
+ * retry: a finished job restarts as its next generation; one of a run only while the run waits for it.
+ * promote: a delayed job becomes ready, and due now unless it was due before.
+ * remove: deletes a job that is not running.
+ * prioritize: changes the priority of a waiting job, and so its place.
+ * reschedule: changes the due time of a waiting job.
  */
 export type ChangeAction = 'cancel' | 'bury' | 'retry' | 'promote' | 'remove' | 'prioritize' | 'reschedule'
 
-/** The states in which each action is possible. */
 export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
   cancel: ['delayed', 'ready', 'running'],
   bury: ['delayed', 'ready'],
   retry: FINAL_STATES,
   promote: ['delayed'],
   remove: ['delayed', 'ready', ...FINAL_STATES],
-  // Delayed ones first: one that becomes ready meanwhile is then not missed.
+  // Delayed jobs first: one that becomes ready meanwhile is then not missed.
   prioritize: ['delayed', 'ready'],
   reschedule: ['delayed', 'ready'],
 }
@@ -339,7 +334,7 @@ export function isPossible(action: ChangeAction, state: JobState): boolean {
   return POSSIBLE[action].includes(state)
 }
 
-/** Whether an action can be done to this job. What is in strict order has its place by its arrival, and no other moment. */
+/** Whether an action is possible for this job. A strict job's place is its arrival, so it has no due time. */
 export function isPossibleFor(
   action: ChangeAction,
   { state, strict }: Pick<Job, 'state' | 'strict'>,
@@ -347,7 +342,7 @@ export function isPossibleFor(
   return isPossible(action, state) && !(action === 'reschedule' && strict)
 }
 
-/** Does something to each, in the order in which an action takes jobs, and returns what came of it in the order given. */
+/** Applies `change` in the order required by the action, and returns the results in the order given. */
 export function inOrder<Item, Result>(
   action: ChangeAction,
   items: readonly Item[],

@@ -1,17 +1,17 @@
 import { hasEscape, isHarmless, isOrdinary, ORDINARY_DEPTH } from './payload.ts'
 
-/** So many values at most are written together, and so many characters in about. */
+/** Limits of one batch: values, and approximate characters. */
 const MOST_TOGETHER = 256
-const MOST_LETTERS = 65_536
+const MOST_CHARACTERS = 65_536
 const FIRST_TOGETHER = 8
 
-/** What stands between two objects of a list with an empty text after each. */
+/** The separator between two objects of a list with an empty string after each. */
 const BETWEEN = ',"",'
 
 /**
- * The JSON texts of values that are wanted one after the other. A call of `JSON.stringify` takes longer than the work in it for most
- * payloads, and a text by itself is one more thing to collect later. So as many as are ordinary are written together, and cut. A text
- * keeps those beside it in memory: it is for those who hand them on soon.
+ * The JSON texts of values requested one after the other. For most payloads a call of `JSON.stringify` costs
+ * more than the work in it, and every text is one more object to collect. So ordinary values are written in
+ * batches, and cut. Each text keeps its batch in memory: meant for callers that pass them on soon.
  */
 export class ManyTexts {
   readonly #values: readonly unknown[]
@@ -25,7 +25,7 @@ export class ManyTexts {
     this.#values = values
   }
 
-  /** The text of the next value; undefined: it has to be looked at more closely. */
+  /** The text of the next value; undefined: it needs the full check. */
   next(): string | undefined {
     const at = this.#next++
     if (at === this.#to) this.#write()
@@ -36,7 +36,7 @@ export class ManyTexts {
     this.#from = this.#to
     const together = ordinaryObjects(this.#values, this.#from, this.#size)
     const count = together.length / 2
-    // One that is not ordinary is left to whoever looks closely, by itself.
+    // A value that is not ordinary gets a batch of its own, for the full check.
     this.#to = this.#from + Math.max(1, count)
     const text = listText(together)
     this.#texts = cut(text, count)
@@ -44,7 +44,7 @@ export class ManyTexts {
   }
 }
 
-/** Those up to the first that is not ordinary, with an empty text after each. */
+/** The values up to the first that is not ordinary, with an empty string after each. */
 function ordinaryObjects(values: readonly unknown[], from: number, most: number): unknown[] {
   const together: unknown[] = []
   const to = Math.min(values.length, from + most)
@@ -52,7 +52,7 @@ function ordinaryObjects(values: readonly unknown[], from: number, most: number)
   return together
 }
 
-/** Empty if it cannot be had, because it were too long for one text. */
+/** Empty if the list is too long for one string. */
 function listText(values: readonly unknown[]): string {
   try {
     return values.length === 0 ? '' : JSON.stringify(values)
@@ -61,14 +61,14 @@ function listText(values: readonly unknown[]): string {
   }
 }
 
-/** How many are written together if each has so many characters. */
-function sizeFor(letters: number): number {
-  return letters > 0
-    ? Math.max(1, Math.min(MOST_TOGETHER, Math.floor(MOST_LETTERS / letters)))
+/** The batch size for values of this length. */
+function sizeFor(characters: number): number {
+  return characters > 0
+    ? Math.max(1, Math.min(MOST_TOGETHER, Math.floor(MOST_CHARACTERS / characters)))
     : FIRST_TOGETHER
 }
 
-/** What throws when it is looked at is not. */
+/** A value that throws when it is read is not ordinary. */
 function isOrdinaryObject(value: unknown): boolean {
   try {
     return typeof value === 'object' && value !== null && isOrdinary(value, ORDINARY_DEPTH)
@@ -77,14 +77,14 @@ function isOrdinaryObject(value: unknown): boolean {
   }
 }
 
-/** So many texts, out of that of their list; none if something in them looks like what stands between two. */
+/** Cuts the text of a list into `count` texts; none if one of them contains the separator. */
 function cut(text: string, count: number): (string | undefined)[] {
   const texts: (string | undefined)[] = []
   const mayEscape = hasEscape(text)
   let from = 1
   while (from < text.length) {
     const found = text.indexOf(BETWEEN, from)
-    // Behind the last one a bracket stands instead of the comma.
+    // After the last text there is a bracket instead of the comma.
     const to = found === -1 ? text.length - BETWEEN.length : found
     const one = text.slice(from, to)
     texts.push(isHarmless(one, mayEscape) ? one : undefined)

@@ -1,21 +1,21 @@
 /**
- * Whole numbers that a double cannot hold. `JSON.parse` makes another number of them without a word: `9007199254740993` becomes
- * `9007199254740992`. What is read from a text that somebody sends is looked at first, so that no id comes out as another one.
+ * Integers that a double cannot hold. `JSON.parse` silently changes them: `9007199254740993` becomes
+ * `9007199254740992`. JSON from clients is checked first, so that no id turns into another one.
  */
 import { SkepError } from '../errors.ts'
 import { show } from '../names.ts'
 
-/** Below so many digits a double holds every whole number. */
+/** With fewer digits a double holds every integer. */
 const MANY_DIGITS = /\d{16}/
 
-/** Reads JSON text like `JSON.parse`, and throws `NUMBER_INEXACT` where that would change a whole number. */
+/** Like `JSON.parse`, but throws `NUMBER_INEXACT` if that would change an integer. */
 export function parseExact(what: string, text: string): unknown {
   const value: unknown = JSON.parse(text)
   assertExact(what, text)
   return value
 }
 
-/** Throws `NUMBER_INEXACT` if a whole number in this JSON text would come out as another one. */
+/** Throws `NUMBER_INEXACT` if parsing this JSON text would change an integer. */
 export function assertExact(what: string, text: string): void {
   if (!MANY_DIGITS.test(text)) return
   for (let at = 0; at < text.length; at++) {
@@ -31,7 +31,7 @@ export function assertExact(what: string, text: string): void {
   }
 }
 
-/** Whether it comes out again as it was written, or is exactly what is kept. Fractions and exponents mean doubles anyway. */
+/** Whether the number survives parsing unchanged. Fractions and exponents are doubles anyway. */
 function isKept(number: string): boolean {
   if (number.length < 16 || /[.eE]/.test(number)) return true
   const kept = Number(number)
@@ -42,7 +42,7 @@ function refuse(what: string, number: string): never {
   const kept = Number(number)
   throw new SkepError(
     'NUMBER_INEXACT',
-    `The number ${show(number)} in the ${what} would be kept as ${kept}. Send it as a text.`,
+    `The number ${show(number)} in the ${what} would be kept as ${kept}. Send it as a string.`,
     { facts: { what, number: number.slice(0, 64) } },
   )
 }

@@ -3,10 +3,10 @@ import { LIMITS } from '../limits.ts'
 import { hasControl, show, utf8Bytes } from '../names.ts'
 
 /**
- * Turns a value into the JSON text that is stored, or refuses it.
+ * Encodes a value as the JSON text that is stored, or rejects it.
  *
- * Whatever passes here is accepted by every store and read back equal, so no store has rules of its
- * own. `what` names the value in the error ("payload", "result").
+ * Every store accepts the result and reads it back equal, so no store has rules of its own. `what` names the
+ * value in the error ("payload", "result").
  */
 export function encodeJson(what: string, value: unknown, maxBytes: number = LIMITS.payloadBytes): string {
   if (value === undefined) return 'null'
@@ -27,17 +27,17 @@ export function encodeJson(what: string, value: unknown, maxBytes: number = LIMI
   return text
 }
 
-/** Whether a text is within the limit. A UTF-16 unit is 1 to 3 bytes: only texts near the limit have to be counted. */
+/** Whether a text is within the limit. A UTF-16 unit is 1 to 3 bytes, so only texts near it are counted. */
 export function fits(text: string, maxBytes: number): boolean {
   return text.length <= maxBytes && (text.length * 3 <= maxBytes || utf8Bytes(text) <= maxBytes)
 }
 
-/** So deep an ordinary value is at most. */
+/** The maximum depth of an ordinary value. */
 export const ORDINARY_DEPTH = 8
 
 /**
- * Whether it consists of simple objects, lists and values alone, with keys that are harmless. Most payloads do. They need not be looked at
- * closely: what else may be wrong with them is seen in their text, see {@link isHarmless}.
+ * Whether a value consists only of plain objects, lists and primitives, with harmless keys, as most payloads
+ * do. It needs no full check: anything else that may be wrong shows in its text, see {@link isHarmless}.
  */
 export function isOrdinary(value: unknown, depth: number): boolean {
   switch (typeof value) {
@@ -63,7 +63,7 @@ function isOrdinaryList(list: readonly unknown[], depth: number): boolean {
 
 function isOrdinaryObject(value: object, depth: number): boolean {
   if (Object.getPrototypeOf(value) !== Object.prototype) return false
-  // Makes no list of the keys. A key that is inherited only means a closer look.
+  // Does not allocate a list of keys. An inherited key only leads to the full check.
   for (const key in value) {
     if (key === '__proto__' || key === 'constructor') return false
     if (!isOrdinary((value as Record<string, unknown>)[key], depth - 1)) return false
@@ -72,19 +72,19 @@ function isOrdinaryObject(value: object, depth: number): boolean {
 }
 
 /**
- * Whether there is nothing in the text of an ordinary value that could be refused: a NUL and half a surrogate pair are escaped in JSON, and
- * every key and element has two characters. `mayEscape` is false if it is known to escape nothing.
+ * Whether the text of an ordinary value contains nothing to reject: JSON escapes a NUL and a lone surrogate,
+ * and every key and element takes two characters. `mayEscape` is false if there is known to be no escape.
  */
 export function isHarmless(text: string, mayEscape = true): boolean {
   return text.length <= LIMITS.payloadKeys && !(mayEscape && hasEscape(text))
 }
 
-/** Whether a character in it is written by its number, or it looks so. */
+/** Whether the text contains a character escaped by number, or seems to. */
 export function hasEscape(json: string): boolean {
   return json.includes('\\u')
 }
 
-/** Reads stored JSON text. What cannot be read is the caller's to bury, with its raw text. */
+/** Decodes stored JSON text. The caller buries what cannot be decoded, with its raw text. */
 export function decodeJson(what: string, text: string): unknown {
   try {
     return JSON.parse(text)
@@ -94,7 +94,7 @@ export function decodeJson(what: string, text: string): unknown {
 }
 
 function inspect(what: string, given: unknown, seen: { keys: number }, depth: number, path: string): void {
-  // As JSON.stringify does, toJSON is asked once: what it gives is not asked again.
+  // Like JSON.stringify, toJSON is called once: its result is not asked again.
   const value = hasToJson(given) ? given.toJSON() : given
   switch (typeof value) {
     case 'string':
@@ -153,7 +153,7 @@ function inspect(what: string, given: unknown, seen: { keys: number }, depth: nu
       )
     }
     const inner = object[key]
-    // As JSON.stringify does, a property that is undefined is left out.
+    // Like JSON.stringify, undefined properties are left out.
     if (inner === undefined) continue
     if (!isStorable(key)) {
       refuse('PAYLOAD_TEXT_INVALID', what, path, 'has a key with a NUL or half a surrogate pair. Rename it')
@@ -170,7 +170,7 @@ function inspect(what: string, given: unknown, seen: { keys: number }, depth: nu
   }
 }
 
-/** Most values are plain: to see that at once saves telling where they are. */
+/** Most values are primitives: checking them first avoids building their path. */
 function isPlain(value: unknown): boolean {
   switch (typeof value) {
     case 'string':
@@ -205,7 +205,7 @@ function count(what: string, seen: { keys: number }, more: number, path: string)
       'PAYLOAD_TOO_LARGE',
       what,
       path,
-      `takes it past ${LIMITS.payloadKeys} keys and elements. Split the job, or store the data elsewhere`,
+      `exceeds ${LIMITS.payloadKeys} keys and elements in total. Split the job, or store the data elsewhere`,
     )
   }
 }
@@ -218,7 +218,7 @@ function refuse(code: ErrorCode, what: string, path: string, problem: string): n
 export function encodeHeaders(headers: Readonly<Record<string, string>> | undefined): string | null {
   if (headers === undefined) return null
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
-    throw new SkepError('HEADERS_INVALID', `The headers are ${show(headers)}; use an object of texts.`)
+    throw new SkepError('HEADERS_INVALID', `The headers are ${show(headers)}; use an object of strings.`)
   }
   const entries = Object.entries(headers)
   if (entries.length === 0) return null

@@ -1,53 +1,54 @@
 import { NEVER } from './lanes.ts'
 
 /**
- * What keeps jobs from starting. `pause` is a user's, `block` an admin's; they do not know of each other, and as long as
- * one of either stands nothing of its target starts. Jobs that run go on.
+ * What keeps jobs from starting. A `pause` is set by users, a `block` by administrators; they are
+ * independent, and while either is active nothing of its target starts. Running jobs continue.
  */
 export type HoldKind = 'pause' | 'block'
 
 export interface HoldTarget {
   /** Null: every space. */
   readonly space: string | null
-  /** A queue's name, or a pattern in which `*` stands for anything. Null: every queue. */
+  /** A queue's name, or a pattern in which `*` matches anything. Null: every queue. */
   readonly queue: string | null
-  /** One lane of the named queue. Null: all of it. */
+  /** One lane of the named queue. Null: the whole queue. */
   readonly lane: string | null
 }
 
 export interface Hold extends HoldTarget {
   readonly kind: HoldKind
   readonly reason: string | null
-  /** Who said so. */
   readonly by: string | null
   readonly since: number
-  /** When it ends by itself; null: when somebody says so. */
+  /** When it expires; null: until it is released. */
   readonly until: number | null
 }
 
-/** Two holds are the same when kind and target are. */
+/** The identity of a hold: its kind and target. */
 export function holdKey({ kind, space, queue, lane }: HoldTarget & Pick<Hold, 'kind'>): string {
   return JSON.stringify([kind, space, queue, lane])
 }
 
-/** Whether a hold still stands. */
+/** Whether a hold is still active. */
 export function stands(hold: Pick<Hold, 'until'>, now: number): boolean {
   return hold.until === null || hold.until > now
 }
 
-/** Whether a hold is on a whole queue, by name, by pattern, by space or because it is on everything. */
+/** Whether a hold covers a whole queue: by name, pattern, space, or because it covers everything. */
 export function holdsQueue(hold: HoldTarget, space: string, queue: string): boolean {
   return covers(hold, { space, queue, lane: null })
 }
 
-/** Whether a hold keeps back the whole of a target. A pattern is inside another if that one fits it as if it were a name. */
+/**
+ * Whether a hold covers a whole target. A pattern covers another one that it matches as if it were a name.
+ */
 export function covers(hold: HoldTarget, target: HoldTarget): boolean {
   if (hold.space !== null && hold.space !== target.space) return false
   if (hold.lane !== null) return hold.queue === target.queue && hold.lane === target.lane
   return hold.queue === null || (target.queue !== null && matches(hold.queue, target.queue))
 }
 
-/** Whether a name fits a pattern. Names have no `*`, so a pattern without one is a name. */
+/** Whether a name matches a pattern. Names contain no `*`, so a pattern without one is a name. */
 export function matches(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   if (rest.length === 0) return pattern === name
@@ -63,9 +64,9 @@ export function matches(pattern: string, name: string): boolean {
   return true
 }
 
-/** Whether a name could fit both of two patterns. */
+/** Whether some name could match both patterns. */
 export function mayMeet(a: string, b: string): boolean {
-  // What of the second pattern may come next, having read so much of the first: each sign moves that on.
+  // The positions in the second pattern that are reachable after this much of the first.
   let places = opened(b, new Set([0]))
   for (const sign of a) {
     const next = new Set<number>()
@@ -82,13 +83,13 @@ export function mayMeet(a: string, b: string): boolean {
   return places.has(b.length)
 }
 
-/** With the places that follow when a star stands for nothing. */
+/** Adds the positions reachable when a star matches nothing. */
 function opened(pattern: string, places: Set<number>): Set<number> {
   for (const at of places) if (pattern[at] === '*') places.add(at + 1)
   return places
 }
 
-/** The end of several holds together: the latest; {@link NEVER} if one has none. */
+/** The latest end of several holds; {@link NEVER} if one has none. */
 export function latestEnd(holds: readonly { readonly until: number | null }[]): number {
   return holds.reduce((latest, { until }) => Math.max(latest, until ?? NEVER), 0)
 }

@@ -1,22 +1,22 @@
 import type { LaneLimit, QueueLimits } from './lanes.ts'
 import type { Rate } from './rate.ts'
 
-/** What is said about a queue, a lane or a shared limit. What is left out is not said; null says that there is none. */
+/** Limits of a queue, a lane or a shared limit. Omitted: not specified; null: no limit. */
 export interface LimitFields {
   readonly concurrency?: number | null
   readonly rate?: Rate | null
-  /** Of a queue: the name of the limit it shares with others. */
+  /** Of a queue: the name of the limit it shares with other queues. */
   readonly shared?: string | null
-  /** Of a queue: the limits of each lane that has none of its own. */
+  /** Of a queue: the limits of each lane without its own. */
   readonly laneConcurrency?: number | null
   readonly laneRate?: Rate | null
   /** Of a queue: each lane runs one job at a time, in the order of arrival. */
   readonly strict?: boolean
-  /** Of a lane, or of a queue for each lane that has none of its own. */
+  /** Of a lane, or of a queue for each lane without its own. */
   readonly weight?: number
 }
 
-/** What code declared with what was changed by hand over it. */
+/** Declared limits overlaid with changes by operators. */
 export function overlaid(declared: LimitFields | null, changed: LimitFields | null): LimitFields {
   return { ...declared, ...changed }
 }
@@ -35,7 +35,7 @@ export function queueLimitsOf(fields: LimitFields): QueueLimits {
   }
 }
 
-/** The limit of one lane: its own fields over what its queue says for all. */
+/** The limit of one lane: its own fields over those of its queue. */
 export function laneLimitOf(lanes: LaneLimit, own: LimitFields): LaneLimit {
   return {
     concurrency: own.concurrency === undefined ? lanes.concurrency : own.concurrency,
@@ -45,7 +45,7 @@ export function laneLimitOf(lanes: LaneLimit, own: LimitFields): LaneLimit {
   }
 }
 
-/** The same fields, whatever their order. */
+/** Whether the fields are equal, in any order. */
 export function sameFields(a: LimitFields | null, b: LimitFields | null): boolean {
   return canonical(a) === canonical(b)
 }

@@ -1,39 +1,40 @@
 /**
- * How often jobs may start: a token bucket, kept as one whole number.
+ * A rate limit: a token bucket, stored as one integer.
  *
- * `fullAtUs` is the moment, in microseconds, at which the bucket is full again if nothing starts until then (in the past:
- * it is full). From it follow how many may start now and exactly when the next may, so nobody ever has to poll.
- * In any span of `perMs` at most `limit + burst` jobs of cost 1 start; over a long time never more than `limit`.
+ * `fullAtUs` is the time, in microseconds, at which the bucket is full again if nothing starts until then (in
+ * the past: it is full). It determines how many jobs may start now and exactly when the next may, so polling
+ * is never needed. In any span of `perMs` at most `limit + burst` jobs of cost 1 start; over a long time
+ * never more than `limit`.
  */
 export interface Rate {
-  /** So many tokens come back … */
+  /** The number of tokens refilled … */
   readonly limit: number
   /** … in this time, evenly. */
   readonly perMs: number
-  /** So many may start at once when nothing started for a while. */
+  /** The number of jobs that may start at once after a pause. */
   readonly burst: number
 }
 
-/** Whoever wakes up to start the next job is a little late, and must not lose the time. */
+/** Tolerance for a timer that fires a little late, so that the time is not lost. */
 const LATE_US = 20_000
 
-/** The year 2255. A moment that is further away would not be a whole number any more. */
+/** The year 2255. A later timestamp would exceed the safe integers. */
 const FAR_US = 9_000_000_000_000_000
 
-/** The time in which one token comes back. Rounded up: a rate is never exceeded. */
+/** The time to refill one token. Rounded up, so that a rate is never exceeded. */
 export function spacingUs({ limit, perMs }: Rate): number {
   return Math.ceil((perMs * 1_000) / limit)
 }
 
-/** How far before the bucket is full the first token can be taken. */
+/** How long before the bucket is full the first token can be taken. */
 function toleranceUs(rate: Rate): number {
   const spacing = spacingUs(rate)
   return (rate.burst - 1) * spacing + Math.min(Math.floor(spacing / 2), LATE_US)
 }
 
 /**
- * From when on a job of this cost may start, in milliseconds, rounded up. One that costs more than a full bucket starts
- * when it is full.
+ * When a job of this cost may start, in milliseconds, rounded up. One that costs more than a full bucket
+ * starts when the bucket is full.
  */
 export function startsAt(rate: Rate, fullAtUs: number, cost: number): number {
   const us = fullAtUs + (Math.min(cost, rate.burst) - 1) * spacingUs(rate) - toleranceUs(rate)
@@ -46,7 +47,7 @@ export function charged(rate: Rate, fullAtUs: number, cost: number, now: number)
   return Math.min(FAR_US, Math.max(fullAtUs, now * 1_000) + cost * spacingUs(rate))
 }
 
-/** The burst when nothing is said: what comes back in a tenth of a second, so that claims in batches can keep up. */
+/** The default burst: the tokens of a tenth of a second, so that claims in batches can keep up. */
 export function usualBurst(limit: number, perMs: number): number {
   return Math.max(1, Math.floor((limit * Math.min(100, perMs)) / perMs))
 }

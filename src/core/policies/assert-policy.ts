@@ -3,15 +3,15 @@ import { LIMITS } from '../limits.ts'
 import { show } from '../names.ts'
 import type { Backoff, Ending, FailurePolicy, Policy } from './policy.ts'
 
-/** Beyond this a policy says Infinity. */
+/** The highest finite number of retries; above it use Infinity. */
 export const MOST_RETRIES = 1_000_000
 
-/** Refuses what is not an ending. `what` names it in the error. */
+/** Rejects a value that is not an ending. `what` names it in the error. */
 export function assertEnding(what: string, value: unknown): asserts value is Ending {
   if (!isEnding(value)) refuse(what, value, "archive('3d'), discard() or buried('30d')")
 }
 
-/** Refuses what a success cannot lead to. */
+/** Rejects a value that is not an ending for a success. */
 export function assertSuccess(what: string, value: unknown): asserts value is Policy['onSuccess'] {
   if (!isSuccess(value)) refuse(what, value, "archive('3d') or discard()")
 }
@@ -25,12 +25,12 @@ export function assertBackoff(what: string, value: unknown): asserts value is Ba
 }
 
 function refuse(what: string, value: unknown, makers: string): never {
-  throw new SkepError('OPTION_INVALID', `${what} is ${asText(value)}; it is made by ${makers}.`, {
+  throw new SkepError('OPTION_INVALID', `${what} is ${asText(value)}; use ${makers}.`, {
     facts: { what },
   })
 }
 
-/** A function is most often a builder that was not called, an object one that was written by hand. */
+/** A function is most often a builder that was not called; an object is one written by hand. */
 function asText(value: unknown): string {
   if (typeof value === 'function')
     return value.name === '' ? 'a function' : `the function ${show(value.name)}`
@@ -42,7 +42,7 @@ function asText(value: unknown): string {
   }
 }
 
-/** Whether it is a whole policy: what is stored may have been written by anything. */
+/** Whether a stored value is a complete policy: any program may have written it. */
 export function isPolicy(value: unknown): value is Policy {
   const policy = value as Partial<Record<keyof Policy, unknown>> | null | undefined
   return (

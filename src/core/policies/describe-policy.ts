@@ -1,25 +1,24 @@
 import { FOREVER_MS } from '../duration.ts'
 import type { Backoff, Ending, FailurePolicy, Policy } from './policy.ts'
 
-/** A policy as sentences, for people. */
 export function describePolicy(policy: Policy): string[] {
   const { onSuccess, timeoutMs, keepCancelledMs } = policy
   return [
     `On success: ${ending(onSuccess, 'done')}.`,
     `On an error: ${failure(policy.onError, policy.holdsLane)}.`,
     timeoutMs === null
-      ? 'A run may take as long as it likes.'
-      : `A run may take ${span(timeoutMs)}; after that: ${failure(policy.onTimeout, policy.holdsLane)}.`,
+      ? 'An attempt may take any length of time.'
+      : `An attempt may take ${span(timeoutMs)}; after that: ${failure(policy.onTimeout, policy.holdsLane)}.`,
     `If a worker dies with it: ${failure(policy.onLost, policy.holdsLane)}.`,
     `Cancelled: kept ${keptFor(keepCancelledMs)}.`,
   ]
 }
 
 function failure({ retries, backoff, ending: last }: FailurePolicy, holdsLane = false): string {
-  const end = holdsLane ? 'its lane is paused with it in front' : ending(last, 'failed')
+  const end = holdsLane ? 'its lane is paused with the job at its head' : ending(last, 'failed')
   if (retries === 0) return `no retries, ${end}`
   const waits = retries === 1 ? firstWait(backoff) : waitsOf(backoff, retries)
-  if (retries === null) return `retries for ever, ${waits}`
+  if (retries === null) return `retries forever, ${waits}`
   return `up to ${retries} ${retries === 1 ? 'retry' : 'retries'}, ${waits}, then ${end}`
 }
 
@@ -50,7 +49,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** A span of time in its largest unit: `10 min`, `1.5 h`. */
+/** A duration in its largest unit: `10 min`, `1.5 h`. */
 function span(ms: number): string {
   const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? ['ms', 1]
   return `${Math.round((ms / size) * 10) / 10} ${unit}`

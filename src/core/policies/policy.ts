@@ -7,7 +7,7 @@ import { show } from '../names.ts'
 import { assertOptions, optionKeys } from '../options.ts'
 import { assertBackoff, assertEnding, MOST_RETRIES } from './assert-policy.ts'
 
-/** How long to wait before the next try. `jitter` is the share by which it may be shorter or longer. */
+/** The delay before the next attempt. `jitter` is the fraction by which it may be shorter or longer. */
 export type Backoff =
   | { readonly kind: 'fixed'; readonly ms: number; readonly jitter: number }
   | {
@@ -18,31 +18,32 @@ export type Backoff =
       readonly jitter: number
     }
 
-/** How a job leaves: kept for a while as done or failed, removed at once, or buried (dead) for a person to see. */
+/** How a job ends: kept for a while as done or failed, removed at once, or kept as dead for inspection. */
 export type Ending =
   | { readonly end: 'archive'; readonly keepMs: number }
   | { readonly end: 'discard' }
   | { readonly end: 'bury'; readonly keepMs: number }
 
-/** What an outcome other than success leads to: so many more tries, then an ending. */
+/** What an outcome other than success leads to: a number of retries, then an ending. */
 export interface FailurePolicy {
-  /** Tries after the first. `null` means for ever. */
+  /** Attempts after the first. `null` means unlimited. */
   readonly retries: number | null
   readonly backoff: Backoff
   readonly ending: Ending
 }
 
-/** What each outcome leads to. Plain data, so that it can be stored and shown. */
+/** Plain data, so that it can be stored and shown. */
 export interface Policy {
   readonly onSuccess: Exclude<Ending, { end: 'bury' }>
   readonly onError: FailurePolicy
   readonly onTimeout: FailurePolicy
   readonly onLost: FailurePolicy
-  /** How long cancelled jobs are kept. */
   readonly keepCancelledMs: number
-  /** The longest a handler may run. `null` means no limit: the lease alone tells whether it lives. */
+  /** The maximum duration of a handler. `null` means no limit: only the lease shows that it is alive. */
   readonly timeoutMs: number | null
-  /** A job whose tries are used up stays at the head of its strict lane, and the lane is paused for a person to see. */
+  /**
+   * A job without attempts left stays at the head of its strict lane, and the lane is paused for an operator.
+   */
   readonly holdsLane?: boolean
 }
 
@@ -57,7 +58,7 @@ const EXPONENTIAL_KEYS = optionKeys<NonNullable<Parameters<typeof exponential>[1
 })
 const RETRY_KEYS = optionKeys<{ readonly ending?: Ending }>('retry()', { ending: true })
 
-/** The same wait before every try. */
+/** The same delay before every attempt. */
 export function fixed(wait: Duration, options: { readonly jitter?: number } = {}): Backoff {
   assertOptions(FIXED_KEYS, options)
   return Object.freeze({
@@ -68,7 +69,7 @@ export function fixed(wait: Duration, options: { readonly jitter?: number } = {}
 }
 
 /**
- * A wait that grows with every try: `first`, `first × factor`, … up to `max`.
+ * A delay that grows with every attempt: `first`, `first × factor`, … up to `max`.
  * @default factor 2, max '1h' or `first` if that is longer, jitter 0.2
  */
 export function exponential(
@@ -82,7 +83,7 @@ export function exponential(
   }
   const ms = toMs('exponential', first)
   const maxMs = max === undefined ? Math.max(HOUR, ms) : toMs('max', max)
-  // Every wait would be the maximum, and the first not what was asked for.
+  // Every delay would be the maximum, and the first not the requested one.
   if (maxMs < ms) {
     throw new SkepError(
       'OPTION_INVALID',
@@ -98,7 +99,7 @@ export function exponential(
   })
 }
 
-/** Keep a finished job for a while, or `'forever'`, so that it can be looked up. @default '3d' */
+/** Keep a finished job for a while, or `'forever'`. @default '3d' */
 export function archive(keep: Keep = '3d'): Extract<Ending, { end: 'archive' }> {
   return Object.freeze({ end: 'archive', keepMs: keepToMs('archive', keep) })
 }
@@ -108,12 +109,15 @@ export function discard(): Extract<Ending, { end: 'discard' }> {
   return Object.freeze({ end: 'discard' })
 }
 
-/** Put a failed job among the dead, where it is listed, counted and can be retried. @default '30d' */
+/** Make a failed job dead: it is listed, counted and can be retried. @default '30d' */
 export function buried(keep: Keep = '30d'): Extract<Ending, { end: 'bury' }> {
   return Object.freeze({ end: 'bury', keepMs: keepToMs('buried', keep) })
 }
 
-/** Try `times` more times with this backoff, then end. `Infinity` tries for ever. @default exponential('1s'), then buried */
+/**
+ * Retry up to `times` times with this backoff, then end. `Infinity` is unlimited.
+ * @default exponential('1s'), then buried
+ */
 export function retry(
   times: number,
   backoff: Backoff = exponential('1s'),
@@ -132,7 +136,7 @@ export function retry(
   return Object.freeze({ retries: times === Infinity ? null : times, backoff, ending })
 }
 
-/** Do not try again: end at once. */
+/** Do not retry: end at once. */
 export function never(ending: Ending = buried()): FailurePolicy {
   assertEnding('The ending of never()', ending)
   return retry(0, fixed(0), { ending })
@@ -143,19 +147,18 @@ function share(what: string, value: number): number {
   throw new SkepError('OPTION_INVALID', `${what} is ${show(value)}; use a share from 0 to 1.`)
 }
 
-/** What a queue does when nothing is said. */
 export const DEFAULT_POLICY: Policy = Object.freeze({
   onSuccess: archive(),
-  // What a job needs may be away for hours: the attempts go on for about 9 hours after an error, 3 after a timeout.
+  // A dependency may be down for hours: attempts go on for about 9 hours after an error, 3 after a timeout.
   onError: retry(20, exponential('1s', { max: '1h' })),
   onTimeout: retry(12, exponential('5s', { max: '1h' })),
-  // The first time a worker dies is rarely the job's fault, so it runs again at once.
+  // A worker that dies once is rarely the job's fault, so the job restarts at once.
   onLost: retry(5, fixed(0)),
   keepCancelledMs: 3 * DAY,
   timeoutMs: null,
 })
 
-/** The wait before try number `failures` (1 for the first retry). `random` is in [0, 1). */
+/** The delay before retry number `failures` (1 for the first). `random` is in [0, 1). */
 export function backoffMs(backoff: Backoff, failures: number, random: number): number {
   const base =
     backoff.kind === 'fixed' ? backoff.ms : Math.min(backoff.maxMs, backoff.ms * growth(backoff, failures))
@@ -163,63 +166,63 @@ export function backoffMs(backoff: Backoff, failures: number, random: number): n
   return Math.min(LIMITS.delayMs, Math.round(base * spread))
 }
 
-// Never Infinity: times no wait at all, that would not be a number.
+// Never Infinity: multiplied by a delay of 0 it would be NaN.
 function growth({ factor }: Extract<Backoff, { kind: 'exponential' }>, failures: number): number {
   return Math.min(Number.MAX_VALUE, factor ** Math.max(0, failures - 1))
 }
 
-/** How one run of a handler ended. */
+/** The outcome of one attempt. */
 export type Outcome =
   | { readonly kind: 'success'; readonly result: string | null }
   | { readonly kind: 'timeout' | 'lost'; readonly failure: Failure }
-  /** `delayMs`: how long to wait before the next try, if there is one, instead of what the policy says. */
+  /** `delayMs`: the delay before the next attempt, if there is one, instead of the backoff of the policy. */
   | { readonly kind: 'error'; readonly failure: Failure; readonly delayMs?: number }
-  /** The handler asked to be called later. Counts nothing but a snooze. */
+  /** The handler asked to be called later. Counts only as a snooze. */
   | { readonly kind: 'snooze'; readonly delayMs: number; readonly failure: Failure | null }
   | { readonly kind: 'cancel'; readonly failure: Failure }
-  /** The handler gave up, or its payload could not be read. */
+  /** The handler gave up, or its payload could not be decoded. */
   | { readonly kind: 'bury'; readonly failure: Failure }
-  /** The handler was told "too many requests": the job goes back as if never taken, and its lane waits. */
+  /** A service answered "too many requests": the job goes back as if never claimed, and its lane waits. */
   | { readonly kind: 'throttle'; readonly delayMs: number; readonly failure: Failure | null }
-  /** The worker stops: the job goes back as if never taken. `ran` tells whether its handler was called. */
+  /** The worker stops: the job goes back as if never claimed. `ran`: whether its handler was called. */
   | { readonly kind: 'handback'; readonly ran: boolean }
 
-/** Whether a failed job that went to this state by its verdict was removed, and is not kept. */
+/** Whether the verdict removed a failed job instead of keeping it. */
 export function isDiscarded(state: JobState, { keepMs }: Verdict): boolean {
   return state === 'failed' && keepMs === null
 }
 
-/** What a store is told to do with a leased job: a decision made, nothing left to judge. */
+/** What a store does with a leased job: already decided, nothing left to judge. */
 export interface Verdict {
   readonly to: 'done' | 'failed' | 'dead' | 'cancelled' | 'ready' | 'delayed'
-  /** For a final state: how long to keep it. `null` removes the job at once. */
+  /** For a final state: how long to keep the job. `null` removes it at once. */
   readonly keepMs: number | null
-  /** For `delayed`: how long from now. */
+  /** For `delayed`: the delay from now. */
   readonly delayMs: number
-  /** Which counter goes up. */
+  /** The counter to increment. */
   readonly count: 'errors' | 'timeouts' | 'lost' | 'snoozes' | null
-  /** The job goes back unrun: the start is taken off again. */
+  /** The handler was not called: the start is subtracted again. */
   readonly refund: boolean
-  /** For `ready`: it keeps its due time, and so its place in the queue. Otherwise it is due now. */
+  /** For `ready`: the job keeps its due time, and so its place in the queue. Otherwise it is due now. */
   readonly keepPlace: boolean
-  /** How long to keep it if it was cancelled while it ran and would now have waited for another try. */
+  /** How long to keep the job if it was cancelled while running and would now wait for another attempt. */
   readonly keepCancelledMs: number
   readonly result: string | null
   readonly failure: string | null
-  /** What happens to the job's lane, in the same transaction. Left out: nothing. */
+  /** What happens to the job's lane, in the same transaction. Omitted: nothing. */
   readonly lane?: LaneVerdict
 }
 
 /**
- * `waitMs`: it starts nothing for so long, because the handler was told "too many requests".
- * `pause`: a hold is put on it, for this reason.
+ * `waitMs`: the lane starts nothing for this long, because a service answered "too many requests".
+ * `pause`: puts a hold on the lane, for this reason.
  */
 export type LaneVerdict = { readonly waitMs: number } | { readonly pause: string }
 
 const COUNTER = { error: 'errors', timeout: 'timeouts', lost: 'lost' } as const
 const POLICY_OF = { error: 'onError', timeout: 'onTimeout', lost: 'onLost' } as const
 
-/** What a success leads to is the same for all jobs with a policy, and most jobs succeed. */
+/** The verdict for a success depends on the policy alone, and most jobs succeed. */
 const successes = new WeakMap<Policy, Verdict>()
 
 function successOf(policy: Policy): Verdict {

@@ -1,7 +1,7 @@
 import { type Duration, FOREVER_MS } from '../duration.ts'
 import { archive, buried, discard, exponential, fixed, never, type Policy, retry } from './policy.ts'
 
-/** What a preset sets: the policy of a queue, and how its workers lease and stop. */
+/** What a preset sets: the policy of a queue, and the lease and drain time of its workers. */
 export interface Preset {
   readonly queue: Policy
   readonly worker: { readonly lease: Duration; readonly drain: Duration }
@@ -10,10 +10,12 @@ export interface Preset {
 const MINUTE = 60_000
 const HOUR = 3_600_000
 
-/** The numbers of the designs Skep descends from, for those who come from one of them. */
+/** The numbers of the systems Skep descends from, for users who migrate from one of them. */
 export const presets: Readonly<Record<'dark' | 'darkEvents' | 'vitess' | 'guild' | 'bee', Preset>> =
   Object.freeze({
-    /** Dark: an error is tried again after 5 minutes, twice, then dropped; 5 lost runs go among the dead. */
+    /**
+     * Dark: errors are retried after 5 minutes, twice, then discarded; after 5 lost attempts the job is dead.
+     */
     dark: {
       queue: {
         onSuccess: discard(),
@@ -26,7 +28,7 @@ export const presets: Readonly<Record<'dark' | 'darkEvents' | 'vitess' | 'guild'
       worker: { lease: '5m', drain: '28s' },
     },
 
-    /** Dark's older system: an error is tried again after 5 minutes, twice; rows are never removed; a lost run starts again at once. */
+    /** Dark's older system: errors retried after 5 minutes, twice; rows kept; lost jobs retried at once. */
     darkEvents: {
       queue: {
         onSuccess: archive('forever'),
@@ -39,7 +41,9 @@ export const presets: Readonly<Record<'dark' | 'darkEvents' | 'vitess' | 'guild'
       worker: { lease: '30s', drain: '28s' },
     },
 
-    /** Vitess: resent for ever, 30 s after the first try and doubling, spread by a third; history for a day. */
+    /**
+     * Vitess: unlimited retries, 30 s after the first attempt, then doubling, jitter 1/3; history for a day.
+     */
     vitess: {
       queue: {
         onSuccess: archive('1d'),
@@ -52,7 +56,7 @@ export const presets: Readonly<Record<'dark' | 'darkEvents' | 'vitess' | 'guild'
       worker: { lease: '30s', drain: '30s' },
     },
 
-    /** Guild: no retries unless asked for, 3 minutes to run, everything kept for a day. */
+    /** Guild: no retries unless asked for, 3 minutes per attempt, everything kept for a day. */
     guild: {
       queue: {
         onSuccess: archive('24h'),
@@ -65,7 +69,7 @@ export const presets: Readonly<Record<'dark' | 'darkEvents' | 'vitess' | 'guild'
       worker: { lease: '182s', drain: '28s' },
     },
 
-    /** haskell-bee: done is deleted, an error is archived, a timeout (10 s) is repeated twice, then archived; archives are kept. */
+    /** haskell-bee: done deleted, errors archived, timeouts (10 s) retried twice; archives are kept. */
     bee: {
       queue: {
         onSuccess: discard(),

@@ -1,6 +1,5 @@
-/** What a query can ask about, for parsers, for help and for completion. */
+/** The fields of the query language, for parsers, help and completion. */
 
-/** How the values of a field are read and compared. */
 export type FieldKind =
   | 'state'
   | 'queue'
@@ -14,25 +13,24 @@ export type FieldKind =
   | 'error'
 
 export interface QueryField {
-  /** What stands before the colon; with a dot at its end something must follow it. */
+  /** The part before the colon; a trailing dot requires a path. */
   readonly name: string
   readonly kind: FieldKind
-  /** One line for people. */
   readonly help: string
   readonly example: string
 }
 
 /** The fields of the query language, the most used first. */
 export const QUERY_FIELDS: readonly QueryField[] = [
-  { name: 'state', kind: 'state', help: 'Its state, or one of several', example: 'state:dead,failed' },
-  { name: 'queue', kind: 'queue', help: 'Its queue; * stands for anything', example: 'queue:mail.*' },
+  { name: 'state', kind: 'state', help: 'Its state, or any of several', example: 'state:dead,failed' },
+  { name: 'queue', kind: 'queue', help: 'Its queue; * matches anything', example: 'queue:mail.*' },
   {
     name: 'error',
     kind: 'error',
     help: 'Name, code, kind or message of its last error',
     example: 'error:~timeout',
   },
-  { name: 'payload', kind: 'json', help: 'A value inside of its payload', example: 'payload.user.id:42' },
+  { name: 'payload', kind: 'json', help: 'A value inside its payload', example: 'payload.user.id:42' },
   {
     name: 'since',
     kind: 'bound',
@@ -51,13 +49,13 @@ export const QUERY_FIELDS: readonly QueryField[] = [
   {
     name: 'result',
     kind: 'json',
-    help: 'A value inside of what its handler returned',
+    help: 'A value inside its result',
     example: 'result.ok:true',
   },
   {
     name: 'worker',
     kind: 'text',
-    help: 'The id or the host of the worker that ran it last',
+    help: 'The id or host of its last worker',
     example: 'worker:web-1',
   },
   {
@@ -69,7 +67,7 @@ export const QUERY_FIELDS: readonly QueryField[] = [
   { name: 'priority', kind: 'number', help: 'Its priority, -100 to 100', example: 'priority:>5' },
   { name: 'attempt', kind: 'number', help: 'How often it was started', example: 'attempt:>=3' },
   { name: 'errors', kind: 'number', help: 'How often its handler threw', example: 'errors:>0' },
-  { name: 'timeouts', kind: 'number', help: 'How often its handler ran out of time', example: 'timeouts:>0' },
+  { name: 'timeouts', kind: 'number', help: 'How often its handler timed out', example: 'timeouts:>0' },
   { name: 'lost', kind: 'number', help: 'How often its worker was lost', example: 'lost:>0' },
   {
     name: 'snoozes',
@@ -78,18 +76,17 @@ export const QUERY_FIELDS: readonly QueryField[] = [
     example: 'snoozes:>10',
   },
   { name: 'generation', kind: 'number', help: 'How often it was retried', example: 'generation:>0' },
-  { name: 'cost', kind: 'number', help: 'What it takes of a rate', example: 'cost:>1' },
+  { name: 'cost', kind: 'number', help: 'How much of a rate it uses', example: 'cost:>1' },
   { name: 'enqueued', kind: 'moment', help: 'When it was enqueued', example: 'enqueued:>2h' },
   { name: 'due', kind: 'moment', help: 'When it may start', example: 'due:<+1d' },
   { name: 'started', kind: 'moment', help: 'When it was last started', example: 'started:<30m' },
   { name: 'finished', kind: 'moment', help: 'When it ended', example: 'finished:>=2026-11-01' },
   { name: 'schedule', kind: 'text', help: 'The schedule that made it', example: 'schedule:nightly' },
-  { name: 'group', kind: 'text', help: 'The id of the group that it is a member of', example: 'group:*' },
+  { name: 'group', kind: 'text', help: 'The id of its group', example: 'group:*' },
   { name: 'unique', kind: 'text', help: 'Its unique key', example: 'unique:invoice-*' },
-  { name: 'copy', kind: 'text', help: 'The id of the job that it is a copy of', example: 'copy:*' },
+  { name: 'copy', kind: 'text', help: 'The id of the job it was copied from', example: 'copy:*' },
 ]
 
-/** What `error.` may be followed by. */
 export const ERROR_PARTS = ['group', 'kind', 'name', 'code', 'message'] as const
 export type ErrorPart = (typeof ERROR_PARTS)[number]
 
@@ -99,12 +96,11 @@ export function fieldNamed(name: string): QueryField | undefined {
   return BY_NAME.get(name)
 }
 
-/** How a value is compared. */
 export type Operator = '=' | '~' | '>' | '>=' | '<' | '<='
 
 const COMPARES: readonly Operator[] = ['>', '>=', '<', '<=']
 
-/** The comparisons that a kind of field knows. */
+/** The operators of each kind of field. */
 export const OPERATORS: Readonly<Record<FieldKind, readonly Operator[]>> = {
   state: ['='],
   queue: ['=', '~'],

@@ -1,4 +1,4 @@
-/** Whether a job fits a query: the same on every store, because it is asked here and not there. */
+/** Whether a job matches a query. Evaluated here, so it is the same on every store. */
 import { fingerprintOf } from '../jobs/fingerprint.ts'
 import { COPY_HEADER, type Failure, type Job } from '../jobs/job.ts'
 import { shownPriority } from '../jobs/priority.ts'
@@ -10,24 +10,21 @@ import type { ErrorPart } from './fields.ts'
 import { isNumber, type Query, type Term, type Value } from './query.ts'
 import { momentOf } from './timestamp.ts'
 
-/** What a query has to know that is not in it. */
 export interface QueryEnv {
-  /** What `1h` is counted from. */
+  /** The base of relative times such as `1h`. */
   readonly now: number
-  /** The host of a worker by its id, if it is known. */
   readonly hostOf?: (workerId: string) => string | undefined
 }
 
 export type Predicate = (job: Job) => boolean
 
-/** Whether a job fits a query. */
 export function matches(query: Query, job: Job, env: QueryEnv): boolean {
   return predicateOf(query.terms, env)(job)
 }
 
-/** Whether all of these terms hold for a job. Made once, asked often. */
+/** Compiles terms into one predicate, to be reused for many jobs. */
 export function predicateOf(terms: readonly Term[], env: QueryEnv): Predicate {
-  // What is dear to look at comes last.
+  // Expensive tests come last.
   const tests = terms
     .toSorted((a, b) => cost(a) - cost(b))
     .map((term) => ({ isNegated: term.isNegated, holds: testOf(term, env) }))
@@ -37,7 +34,7 @@ export function predicateOf(terms: readonly Term[], env: QueryEnv): Predicate {
   }
 }
 
-/** Asked of small documents beside the payload. */
+/** Fields inside small JSON documents, other than the payload. */
 const IN_JSON: ReadonlySet<string> = new Set(['error', 'header', 'version'])
 
 function cost({ field }: Term): number {
@@ -47,7 +44,7 @@ function cost({ field }: Term): number {
 
 type Test = (reading: Reading) => boolean
 
-/** A job of which each part is read at most once, and only if somebody asks. */
+/** A job whose parts are parsed lazily and at most once. */
 class Reading {
   readonly job: Job
   #payload: unknown
@@ -167,11 +164,11 @@ function textOf(field: string, path: readonly string[]): (reading: Reading) => s
     case 'lane':
       return ({ job }) => job.lane ?? DEFAULT_LANE
     default:
-      throw new TypeError(`Nobody reads the field ${field}.`)
+      throw new TypeError(`No reader for the field ${field}.`)
   }
 }
 
-/** The moments of `since` and `before` are those by which a state is listed. */
+/** `since` and `before` compare the timestamp by which the state is listed. */
 function boundTest(field: 'since' | 'before', { text }: Value, { now }: QueryEnv): Test {
   const moment = momentOf(text, now)
   return field === 'since' ? ({ job }) => timeOf(job) >= moment : ({ job }) => timeOf(job) < moment
@@ -217,14 +214,14 @@ function jsonTest(field: 'payload' | 'result', path: readonly string[], values: 
   }
 }
 
-/** The payload or the result as a whole: contained in its text, or equal to it if it is a plain value. */
+/** The payload or result as a whole: a substring of its text, or equality if it is a primitive. */
 function wholeTest(field: 'payload' | 'result', value: Value): Test {
   if (value.operator !== '~') return (reading) => fitsJson(reading[field], value)
   const contains = containing(value.text)
   return ({ job }) => contains(job[field])
 }
 
-/** Free text is looked for in what people would call the content of a job, and in its id. */
+/** Free text is searched in the content of a job, and in its id. */
 function freeTextTest(text: string): Test {
   const contains = containing(text)
   const id = text.toLowerCase()
@@ -238,7 +235,7 @@ function freeTextTest(text: string): Test {
     fitsText(job.uniqueKey ?? '', { operator: '~', text, isPattern: false })
 }
 
-/** Whether a text of JSON contains a text, whose signs may be written there with a backslash. */
+/** Whether JSON text contains a string, whose characters may be escaped there. */
 function containing(text: string): (json: string | null) => boolean {
   const plain = text.toLowerCase()
   const escaped = JSON.stringify(text).slice(1, -1).toLowerCase()
@@ -249,7 +246,9 @@ function containing(text: string): (json: string | null) => boolean {
   }
 }
 
-/** What is at a path. In a list, an index is an element, and any other name is looked for in all of them. */
+/**
+ * The values at a path. In a list, an index selects an element; any other name is looked up in all of them.
+ */
 function valuesAt(root: unknown, path: readonly string[]): unknown[] {
   let found = [root]
   for (const name of path) {
@@ -268,7 +267,7 @@ function at(value: unknown, name: string): unknown[] {
 
 function fitsJson(found: unknown, value: Value): boolean {
   if (typeof found === 'object' && found !== null) {
-    // Of lists and objects one can ask whether they are there, and what their text contains.
+    // Lists and objects can only be tested for existence and for contained text.
     if (value.operator === '~') return containing(value.text)(JSON.stringify(found))
     return value.isPattern && value.text === '*'
   }
@@ -289,7 +288,7 @@ function compares({ operator }: Value): boolean {
   return operator !== '=' && operator !== '~'
 }
 
-/** Numbers are compared with numbers, and texts with texts that are none: moments in ISO form are in order that way. */
+/** Numbers compare with numbers, other strings with strings: ISO timestamps sort correctly that way. */
 function compare(found: unknown, { operator, text }: Value): boolean {
   if (typeof found === 'number') return isNumber(text) && inOrder(found - Number(text), operator)
   if (typeof found !== 'string') return false

@@ -1,23 +1,21 @@
-/** A query that is being written: its parts, what is wrong with each, and what it could become. */
+/** A query while it is typed: its parts, the problem of each, and completions. */
 import { SkepError } from '../errors.ts'
 import { JOB_STATES } from '../jobs/job.ts'
 import { ERROR_PARTS, fieldNamed, QUERY_FIELDS } from './fields.ts'
 import { parseQuery } from './query.ts'
 
 export interface QueryPart {
-  /** Where it begins in the text, and where it ends. */
   readonly from: number
   readonly to: number
   readonly isNegated: boolean
-  /** The field that it is about; null if it is free text, or not known yet. */
+  /** Its field; null for free text, or if not known yet. */
   readonly field: string | null
-  /** What is wrong with it; null if nothing is. */
   readonly problem: string | null
-  /** What could stand here instead, each with one line of help. */
+  /** Possible replacements, each with one line of help. */
   readonly completions: readonly { readonly text: string; readonly help: string }[]
 }
 
-/** The parts of a text that may be no query yet. It never throws. */
+/** The parts of a text that may not be a valid query yet. It never throws. */
 export function queryParts(text: string): readonly QueryPart[] {
   return pieces(text).map(([from, to]) => {
     const piece = text.slice(from, to)
@@ -35,7 +33,7 @@ export function queryParts(text: string): readonly QueryPart[] {
   })
 }
 
-/** From where to where each term goes: blanks inside of quotation marks separate nothing. */
+/** The ranges of the terms: blanks inside quotation marks do not separate. */
 function pieces(text: string): [from: number, to: number][] {
   const found: [number, number][] = []
   let from = -1
@@ -83,6 +81,6 @@ function valuesLike(term: string, colon: number, field: string | null): { text: 
   const begun = term.slice(last + 1)
   return JOB_STATES.filter((state) => state.startsWith(begun) && state !== begun).map((state) => ({
     text: term.slice(0, last + 1) + state,
-    help: `Jobs that are ${state}`,
+    help: `Jobs in state ${state}`,
   }))
 }

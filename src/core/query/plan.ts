@@ -1,4 +1,4 @@
-/** What of a query a store can do, so that only the rest has to be looked at job by job. */
+/** Splits a query into the part that a store can evaluate and the rest, which is tested job by job. */
 
 import type { JobState } from '../jobs/job.ts'
 import { matches as fitsPattern } from '../lanes/holds.ts'
@@ -6,7 +6,7 @@ import { type Predicate, predicateOf, type QueryEnv } from './match.ts'
 import type { Query, Term, Value } from './query.ts'
 import { momentOf } from './timestamp.ts'
 
-/** The order in which states are listed when nobody names them: what happens now, what comes, what needs somebody, what is over. */
+/** The default order of listed states: current work, upcoming work, what needs attention, finished work. */
 export const LISTED_STATES: readonly JobState[] = [
   'running',
   'ready',
@@ -18,23 +18,23 @@ export const LISTED_STATES: readonly JobState[] = [
 ]
 
 export interface QueryPlan {
-  /** The states that can fit, in the order in which they were named. */
+  /** The states that can match, in the order in which they were named. */
   readonly states: readonly JobState[]
-  /** Whether the query says anything of states. */
+  /** Whether the query mentions states. */
   readonly saysStates: boolean
-  /** The states that it names, and not only excludes. */
+  /** The states that it names, as opposed to those it only excludes. */
   readonly namedStates: readonly JobState[]
   /** The queues by name; null if they have to be found with {@link fitsQueue}. */
   readonly queues: readonly string[] | null
   readonly fitsQueue: (name: string) => boolean
-  /** Only these jobs can fit; null if it names none. */
+  /** The only jobs that can match; null if it names none. */
   readonly ids: readonly string[] | null
   readonly where: { readonly after?: number; readonly before?: number; readonly lane?: string }
-  /** What has to be asked of each job besides; null if nothing. */
+  /** The test for each job besides; null if none. */
   readonly rest: Predicate | null
-  /** The whole query, for jobs that were found in another way. */
+  /** The whole query, for jobs found in another way. */
   readonly fits: Predicate
-  /** It asks for states and queues alone, which counters tell. */
+  /** It mentions only states and queues, so counters can answer it. */
   readonly isCounted: boolean
 }
 
@@ -68,7 +68,7 @@ export function planQuery(query: Query, env: QueryEnv): QueryPlan {
   }
 }
 
-/** What a term says about times or the lane goes to the store. False if it is of another kind. */
+/** Adds a term about times or the lane to `where`, for the store. False if it is of another kind. */
 function narrow(
   where: { after?: number; before?: number; lane?: string },
   { field, values, isNegated }: Term,
@@ -91,7 +91,7 @@ function textsOf({ values }: Term): string[] {
   return values.map(({ text }) => text)
 }
 
-/** The names of the queues, if a term has nothing but names. */
+/** The names of the queues, if a term consists of names only. */
 function namesIn(queueTerms: readonly Term[]): string[] | null {
   const term = queueTerms.find(
     ({ isNegated, values }) =>

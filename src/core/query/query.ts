@@ -1,11 +1,11 @@
 /**
- * The query language: one text that says which jobs are meant, for addresses, the API, the command line and programs alike.
+ * The query language: selects jobs in URLs, the API, the CLI and programs alike.
  *
  *   state:dead,failed queue:mail.* payload.user.id:42 error:~timeout -lane:acme since:1h "free text"
  *
- * Terms are separated by blanks and all must hold; `-` before a term turns it round; a comma is an or inside of a term; quotation
- * marks take a text as it is. Everything here is pure, bounded and linear: there are no regular expressions of users.
- * `query-match.ts` tells whether a job fits, `query-plan.ts` what a store can do of it.
+ * Terms are separated by blanks and all must match; `-` before a term negates it; a comma inside a term means
+ * "or"; quotation marks take a string literally. Everything is pure, bounded and linear: there are no
+ * user-supplied regular expressions. `match.ts` tests a job, `plan.ts` finds the part a store can evaluate.
  */
 import { SkepError } from '../errors.ts'
 import { JOB_STATES, type JobState } from '../jobs/job.ts'
@@ -15,7 +15,6 @@ import { isMoment } from './timestamp.ts'
 
 export const QUERY_LIMITS = { characters: 1_000, terms: 30 } as const
 
-/** A query as it was understood. */
 export interface Query {
   readonly terms: readonly Term[]
 }
@@ -24,26 +23,26 @@ export interface Term {
   readonly isNegated: boolean
   /** The name of a field, or `text` for free text. */
   readonly field: string
-  /** What follows the field, such as `user` and `id` of `payload.user.id`. */
+  /** The path after the field, such as `user` and `id` of `payload.user.id`. */
   readonly path: readonly string[]
-  /** One of these must hold. */
+  /** One of these must match. */
   readonly values: readonly Value[]
 }
 
 export interface Value {
   readonly operator: Operator
   readonly text: string
-  /** `*` in the text stands for anything. */
+  /** Whether `*` in the text is a wildcard. */
   readonly isPattern: boolean
 }
 
-/** Reads a query, or says where and why it makes no sense (`QUERY_INVALID`). An empty one means all jobs. */
+/** Parses a query, or throws `QUERY_INVALID` with position and reason. An empty query matches all jobs. */
 export function parseQuery(text: string): Query {
-  if (typeof text !== 'string') fail(0, 'A query is a text')
+  if (typeof text !== 'string') fail(0, 'A query is a string')
   if (text.length > QUERY_LIMITS.characters) {
     fail(
       QUERY_LIMITS.characters,
-      `A query has at most ${QUERY_LIMITS.characters} characters, and this one ${text.length}`,
+      `A query has at most ${QUERY_LIMITS.characters} characters; this one has ${text.length}`,
     )
   }
   const reader = new Reader(text)
@@ -78,12 +77,12 @@ class Reader {
   term(): Term {
     const isNegated = this.#take('-')
     const from = this.at
-    if (this.#isAtBreak) fail(from, 'A "-" stands directly before the term that it turns round')
+    if (this.#isAtBreak) fail(from, 'A "-" must directly precede the term that it negates')
     if (this.#next === '"') return { isNegated, ...freeText(this.#quoted(), from) }
     const head = this.#word('.:"')
     if (this.isAtEnd || BLANK.test(this.#next)) return { isNegated, ...freeText(head, from) }
     if (this.#next === '.' && !isFieldHead(head)) {
-      // A word with a dot in it, such as the name of a file; or a field that there is not.
+      // A string with a dot in it, such as a file name; or an unknown field.
       const word = head + this.#word(':"')
       if (this.#isAtBreak) return { isNegated, ...freeText(word, from) }
       failUnknown(from, word)
@@ -97,7 +96,7 @@ class Reader {
     while (this.#take('.')) {
       const start = this.at
       const segment = this.#next === '"' ? this.#quoted() : this.#word('.:"')
-      if (segment === '') fail(start, `Something must follow the dot, such as ${field.example}`)
+      if (segment === '') fail(start, `A name must follow the dot, such as ${field.example}`)
       path.push(segment)
     }
     if (!this.#take(':'))
@@ -106,8 +105,8 @@ class Reader {
     const values: Value[] = []
     do values.push(this.#value(field))
     while (this.#take(','))
-    if (!this.#isAtBreak) fail(this.at, 'A blank must stand between two terms')
-    if (field.kind === 'bound' && values.length > 1) fail(from, `${field.name} takes one moment`)
+    if (!this.#isAtBreak) fail(this.at, 'Terms must be separated by a blank')
+    if (field.kind === 'bound' && values.length > 1) fail(from, `${field.name} takes one timestamp`)
     return { isNegated, field: field.name, path, values }
   }
 
@@ -116,12 +115,12 @@ class Reader {
     const operator = this.#operator()
     if (!OPERATORS[field.kind].includes(operator)) {
       const possible = OPERATORS[field.kind]
-        .map((one) => (one === '=' ? 'no sign at all' : show(one)))
+        .map((one) => (one === '=' ? 'no operator' : show(one)))
         .join(', ')
-      const said = operator === '=' ? 'a comparison' : show(operator)
+      const shown = operator === '=' ? 'a comparison' : show(operator)
       fail(
         from,
-        `${field.name} ${operator === '=' ? `needs ${said}` : `cannot be compared with ${said}`}; possible: ${possible}`,
+        `${field.name} ${operator === '=' ? `needs ${shown}` : `cannot be compared with ${shown}`}; possible: ${possible}`,
       )
     }
     const start = this.at
@@ -144,7 +143,7 @@ class Reader {
     return '='
   }
 
-  /** A text in quotation marks, inside of which `\"` and `\\` stand for a mark and a backslash. */
+  /** A quoted string, in which `\"` and `\\` stand for a quotation mark and a backslash. */
   #quoted(): string {
     const from = this.at
     this.at++
@@ -164,12 +163,12 @@ class Reader {
     return fail(from, 'The quotation mark that begins here is not closed')
   }
 
-  /** Everything up to a blank or one of these signs. */
+  /** Everything up to a blank or one of these characters. */
   #word(signs: string): string {
     const from = this.at
     while (!this.isAtEnd && !BLANK.test(this.#next) && !signs.includes(this.#next)) this.at++
     if (!this.isAtEnd && this.#next === '"' && this.at > from) {
-      fail(this.at, 'A quotation mark stands at the beginning of a value; inside of one, write \\"')
+      fail(this.at, 'A quotation mark must be at the start of a value; inside one, write \\"')
     }
     return this.#text.slice(from, this.at)
   }
@@ -205,7 +204,7 @@ function canBePattern({ kind }: QueryField): boolean {
 function assertPath(field: QueryField, path: readonly string[], from: number): void {
   const isNested = field.kind === 'json' || field.kind === 'header' || field.kind === 'error'
   if (path.length > 0 && !isNested) fail(from, `${field.name} has no parts; write ${field.example}`)
-  if (field.kind === 'header' && path.length === 0) fail(from, `Say which header, such as ${field.example}`)
+  if (field.kind === 'header' && path.length === 0) fail(from, `Name a header, such as ${field.example}`)
   const [part] = path
   if (field.kind === 'error' && part !== undefined) {
     if (path.length === 1 && (ERROR_PARTS as readonly string[]).includes(part)) return
@@ -233,7 +232,7 @@ function assertValue(field: QueryField, { text, isPattern }: Value, at: number):
       if (!isMoment(text)) {
         fail(
           at,
-          `${show(text)} is not a moment. Write 1h (that long ago), +1h (from now), 2026-11-01 or 2026-11-01T09:30Z`,
+          `${show(text)} is not a timestamp. Write 1h (that long ago), +1h (from now), 2026-11-01 or 2026-11-01T09:30Z`,
         )
       }
       return
@@ -242,7 +241,7 @@ function assertValue(field: QueryField, { text, isPattern }: Value, at: number):
   }
 }
 
-/** Also read over stored strings: there is only one way to split a row of digits, so it takes linear time. */
+/** Also applied to stored strings: a row of digits can be split in only one way, so it takes linear time. */
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i
 
 export function isNumber(text: string): boolean {
@@ -261,7 +260,7 @@ function fail(position: number, problem: string, possible?: readonly string[]): 
   })
 }
 
-/** A query as text. Reading that gives the same query. */
+/** Prints a query. Parsing the result returns the same query. */
 export function printQuery({ terms }: Query): string {
   return terms.map(printTerm).join(' ')
 }
@@ -282,7 +281,7 @@ function printFreeText(text: string): string {
 
 function printValue({ operator, text, isPattern }: Value): string {
   const sign = operator === '=' ? '' : operator
-  // A star in quotation marks is a star, so a pattern was read without them and is printed without them.
+  // A quoted star is a literal star, so patterns are printed without quotation marks.
   const isBare =
     isPattern || (/^[^\s",~<>=][^\s",]*$/.test(text) && (operator !== '=' || !text.includes('*')))
   return sign + (isBare ? text : quote(text))

@@ -1,4 +1,4 @@
-/** Moments in queries: absolute ones, always with a zone or in UTC, and such as are counted from now. */
+/** Timestamps in queries: absolute ones, with a time zone or in UTC, and ones relative to now. */
 
 const ABSOLUTE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
 const RELATIVE = /^(\+?)(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d|w)$/
@@ -9,7 +9,7 @@ export function isMoment(text: string): boolean {
   return !Number.isNaN(momentOf(text, 0))
 }
 
-/** The moment that a text means, in milliseconds: `1h` is an hour ago, `+1h` in an hour. NaN if it is none. */
+/** Parses a timestamp to milliseconds: `1h` is an hour ago, `+1h` in an hour. NaN if it is invalid. */
 export function momentOf(text: string, now: number): number {
   if (text === 'now') return now
   const match = RELATIVE.exec(text)
@@ -19,6 +19,6 @@ export function momentOf(text: string, now: number): number {
     return sign === '+' ? now + ms : now - ms
   }
   if (!ABSOLUTE.test(text)) return Number.NaN
-  // Without a zone it would be that of whichever machine reads it.
+  // Without a zone it would be parsed in the local time zone of the machine.
   return Date.parse(/T.*(?:Z|[+-]\d\d:\d\d)$/.test(text) || !text.includes('T') ? text : `${text}Z`)
 }

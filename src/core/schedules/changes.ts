@@ -1,9 +1,9 @@
-/** Every move a stored schedule can make, as pure functions. The stores compare and swap by these, as `transitions.ts` does for jobs. */
+/** Every transition of a stored schedule, as pure functions. The stores compare and swap by these. */
 import type { Schedule } from './schedule.ts'
 
 type Position = Pick<Schedule, 'revision' | 'nextAt'>
 
-/** What a put gives: everything but what the store itself keeps account of. */
+/** The input of a put: everything but what the store itself keeps count of. */
 export type ScheduleDraft = Pick<
   Schedule,
   'space' | 'id' | 'revision' | 'spec' | 'dynamic' | 'declaredBy' | 'nextAt'
@@ -13,7 +13,7 @@ function isAt(stored: Position, expected: Position): boolean {
   return stored.revision === expected.revision && stored.nextAt === expected.nextAt
 }
 
-/** The schedule after a put; or why it stays as it is. */
+/** The schedule after a put, or why it stays unchanged. */
 export function putOver(
   stored: Schedule | null,
   draft: ScheduleDraft,
@@ -22,7 +22,7 @@ export function putOver(
   const { expect, ...given } = draft
   if (stored === null)
     return expect === null ? { ...BLANK, ...given, createdAt: now, updatedAt: now } : 'refused'
-  // An earlier try did it, and its reply was lost.
+  // An earlier attempt did it, and its reply was lost.
   if (stored.revision === given.revision) return 'ok'
   if (
     stored.spec === given.spec &&
@@ -75,7 +75,7 @@ export function fireRefusal(
   return fire.upTo > now ? 'early' : null
 }
 
-/** The schedule after a fire. `jobIds`: the jobs that were made. */
+/** The schedule after a fire. `jobIds`: the jobs that were created. */
 export function fireOver(
   stored: Schedule,
   fire: { readonly upTo: number; readonly nextAt: number | null; readonly skipped: number },
@@ -99,7 +99,7 @@ export function fireOver(
   }
 }
 
-/** Whether a job of this state stands in the way of the next one. */
+/** Whether a job in this state counts as an overlap with the next one. */
 export function isUnderWay(state: string): boolean {
   return state === 'delayed' || state === 'ready' || state === 'running'
 }

@@ -1,7 +1,4 @@
-/**
- * What a cron expression says, in words: "every day at 09:30". Where there are no good words for it, the expression itself is as good
- * as any, and is what comes back.
- */
+/** Describes a cron expression: "every day at 09:30". Falls back to the expression itself. */
 
 const MONTHS = 'January February March April May June July August September October November December'.split(
   ' ',
@@ -19,7 +16,7 @@ const MACROS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 }
 
-/** More moments than this make no sentence. */
+/** With more times than this the sentence would be too long. */
 const MOST_TIMES = 6
 
 type Field =
@@ -28,10 +25,10 @@ type Field =
   | { readonly kind: 'range'; readonly from: number; readonly to: number }
   | { readonly kind: 'values'; readonly values: readonly number[] }
 
-/** Thrown inside when there are no words. */
+/** Thrown internally if there is no good wording. */
 class Wordless extends Error {}
 
-/** The expression in words, and the zone in which it is read. */
+/** The expression in words, and its time zone. */
 export function cronWords(expression: string, timeZone: string): string {
   return `${words(expression.trim())}, ${timeZone}`
 }
@@ -100,7 +97,7 @@ function often(text: string): TimeWords {
   return { kind: 'often', text }
 }
 
-/** In which hours something that comes every few minutes comes. */
+/** The hours in which a repeating minute applies. */
 function hoursWords(hour: Field): string {
   switch (hour.kind) {
     case 'any':
@@ -123,7 +120,7 @@ function every(step: number, noun: string): string {
   return step === 1 ? `every ${noun}` : `every ${step} ${noun}s`
 }
 
-/** Steps that do not go evenly into the whole are not as regular as they look: "every 7 minutes" would be wrong. */
+/** Steps that do not divide the whole are irregular: "every 7 minutes" would be wrong. */
 function evenly(step: number, whole: number): number {
   if (whole % step !== 0) throw new Wordless()
   return step
@@ -136,7 +133,7 @@ function clock(hour: number, minute: number, second = 0): string {
 
 // ── the day ──────────────────────────────────────────────────────────────────────────────────────
 
-/** On which days; null: on every one. */
+/** The days; null: every day. */
 function dayWords(date: string, month: string, weekday: string): string | null {
   const months = monthWords(month)
   const dates = date === '*' || date === '?' ? null : dateWords(date, months)
@@ -144,7 +141,7 @@ function dayWords(date: string, month: string, weekday: string): string | null {
   const inMonths = months === null ? '' : ` ${months.text}`
   if (dates === null && weekdays === null) return months === null ? null : `every day${inMonths}`
   if (dates === null) return `${weekdays}${inMonths}`
-  // Of two such fields either is enough.
+  // If both fields are set, either one matches.
   return weekdays === null ? dates : `${dates} or ${weekdays}`
 }
 
@@ -192,14 +189,14 @@ function weekdayWords(field: string): string {
   if (key === '0,6') return 'on weekends'
   if (values.length === 7) return 'every day'
   if (days.kind === 'range') return `from ${DAYS[days.from % 7]} to ${DAYS[days.to % 7]}`
-  // The week begins on Monday where people read lists of days.
+  // Lists of days start on Monday.
   const inOrder = values.toSorted((a, b) => ((a + 6) % 7) - ((b + 6) % 7)).map((one) => DAYS[one] as string)
   return inOrder.length === 1 ? `every ${inOrder[0]}` : `on ${listed(inOrder)}`
 }
 
 // ── fields ───────────────────────────────────────────────────────────────────────────────────────
 
-/** A field with names as numbers: `MON-FRI` as `1-5`. */
+/** A field with names replaced by numbers: `MON-FRI` as `1-5`. */
 function named(field: string, names: readonly string[], first: number): string {
   return field.replace(/[a-z]{3,}/gi, (word) => {
     const index = names.findIndex((name) => name.slice(0, 3).toLowerCase() === word.slice(0, 3).toLowerCase())

@@ -1,12 +1,12 @@
 /**
- * What a schedule is, and what a look at it leads to.
+ * Schedules, and what is due for one at a given time.
  *
- * A schedule is a chain of slots, of which only the next one is stored. Whoever fires it inserts the job of that slot
- * and moves the chain on in one transaction, on condition that the chain still stands where it was read:
+ * A schedule is a chain of slots, of which only the next one is stored. Firing inserts the job of that slot
+ * and advances the chain in one transaction, on condition that the chain has not moved since it was read:
  *
  *   next slot ── due ──▶ fired (its job exists) ──▶ the slot after it
  *       │                    skipped (too late, or its last job still runs) ──▶ the slot after it
- *       └── paused: stands still until resumed, and then goes on with the first slot in the future
+ *       └── paused: stays until resumed, then continues with the first slot in the future
  *
  * The slots follow from the calendar alone (`slots.ts`), so lateness never shifts them.
  */
@@ -16,18 +16,17 @@ import { show } from '../names.ts'
 import { type Calendar, nextSlot, slotsBetween } from './slots.ts'
 
 /**
- * What becomes of slots that nobody fired within the grace: `skip` leaves them out, `once` makes one job for all of
- * them (for the first), `all` makes one for each.
+ * What happens to slots that were not fired within the grace period: `skip` leaves them out, `once` creates
+ * one job for all of them (for the first), `all` creates one for each.
  */
 export type Missed = 'skip' | 'once' | 'all'
 
 /**
- * What a slot does while the job of the last one waits or runs: `allow` makes its job all the same, `skip` makes none,
- * `replace` cancels the last one, or asks it to stop if it runs, and makes its own.
+ * What a slot does while the previous job waits or runs: `allow` creates its job anyway, `skip` creates none,
+ * `replace` cancels the previous job, or asks it to stop if it is running, and creates its own.
  */
 export type Overlap = 'allow' | 'skip' | 'replace'
 
-/** What every job of a schedule is made of. */
 export interface JobTemplate {
   readonly queue: string
   /** JSON text; null when a function makes it, in a process that declared the schedule. */
@@ -42,33 +41,33 @@ export interface JobTemplate {
   readonly cost: number
 }
 
-/** The part of a job that follows from its payload. */
+/** The part of a job that depends on its payload. */
 export type MadeJob = Pick<NewJob, 'payload' | 'unique' | 'lane' | 'cost'>
 
-/** What somebody wants: all that is not the present position. */
+/** The specification: everything but the current position. */
 export interface ScheduleSpec extends Calendar {
   readonly missed: Missed
-  /** A slot that is later than this was missed. */
+  /** A slot later than this counts as missed. */
   readonly graceMs: number
   readonly overlap: Overlap
-  /** A job starts up to so long after its slot; how long depends on schedule and slot alone. */
+  /** Jitter: a job starts up to this long after its slot. The delay depends on schedule and slot alone. */
   readonly jitterMs: number
   readonly job: JobTemplate
 }
 
-/** A schedule as it is stored. Times are milliseconds of the store's clock. */
+/** A schedule as it is stored. Timestamps are milliseconds of the store's clock. */
 export interface Schedule {
   readonly space: string
   readonly id: string
-  /** Made anew by whoever changes the specification, so that nothing is done for one that was replaced. */
+  /** Changes with the specification, so that nothing is fired for one that was replaced. */
   readonly revision: string
-  /** JSON text of a {@link ScheduleSpec}. Two are the same if their texts are. */
+  /** JSON text of a {@link ScheduleSpec}. Equal specifications have equal texts. */
   readonly spec: string
-  /** Its payload is made by a function, so only processes that declared it can fire it. */
+  /** A function creates its payload, so only processes that declared it can fire it. */
   readonly dynamic: boolean
-  /** Null: made at run time. Otherwise declared in code, by this owner; '' if the code named none. */
+  /** Null: created at run time. Otherwise declared in code, by this owner; '' if the code named none. */
   readonly declaredBy: string | null
-  /** The next slot; null when there is none any more. */
+  /** The next slot; null: none left. */
   readonly nextAt: number | null
   readonly pausedAt: number | null
   readonly pauseReason: string | null
@@ -77,14 +76,14 @@ export interface Schedule {
   readonly lastSlot: number | null
   readonly lastFiredAt: number | null
   readonly lastJobId: string | null
-  /** Jobs made, and slots that had none. */
+  /** The number of jobs created, and of slots without one. */
   readonly fired: number
   readonly skipped: number
   readonly createdAt: number
   readonly updatedAt: number
 }
 
-/** The text by which a specification is stored and compared: the order of its parts is always this. */
+/** The text by which a specification is stored and compared: the order of its fields is fixed. */
 export function encodeSpec(spec: ScheduleSpec): string {
   const { timing, job } = spec
   return JSON.stringify({
@@ -112,13 +111,12 @@ export function encodeSpec(spec: ScheduleSpec): string {
   } satisfies ScheduleSpec)
 }
 
-/** Reads a stored specification. */
 export function decodeSpec({ id, spec }: Pick<Schedule, 'id' | 'spec'>): ScheduleSpec {
   try {
     const read = JSON.parse(spec) as ScheduleSpec
     if (typeof read.timing.kind === 'string' && typeof read.job.queue === 'string') return read
   } catch {
-    // Told below, together with what is JSON but no specification.
+    // Reported below, together with JSON that is no specification.
   }
   throw new SkepError(
     'SCHEDULE_INVALID',
@@ -127,26 +125,26 @@ export function decodeSpec({ id, spec }: Pick<Schedule, 'id' | 'spec'>): Schedul
   )
 }
 
-/** Whether two specifications have the same slots, so that the position of one is right for the other. */
+/** Whether two specifications have the same slots, so that the position of one is valid for the other. */
 export function hasSameSlots(a: ScheduleSpec, b: ScheduleSpec): boolean {
   const calendarOf = ({ timing, startAt, endAt }: ScheduleSpec): string =>
     encodeSpec({ ...a, timing, startAt, endAt })
   return calendarOf(a) === calendarOf(b)
 }
 
-/** Where the chain goes: the slots that get a job, the next one after them, and how many were left out. */
+/** The slots that get a job, the next one after them, and the number of slots left out. */
 export interface Look {
   readonly slots: readonly number[]
   readonly nextAt: number | null
   readonly skipped: number
 }
 
-/** Slots of a cron that were left out are counted only so far: counting them all could take long. */
+/** The limit for counting skipped cron slots: counting all of them could take long. */
 const MOST_COUNTED = 100
 
 /**
- * What a look at `now` makes of a schedule whose next slot is `slot`, for up to `limit` slots. A slot that is late by
- * no more than the grace gets its job as if nothing were; what is older is for `missed` to say.
+ * What is due at `now` for a schedule whose next slot is `slot`, for up to `limit` slots. A slot that is late
+ * by no more than the grace period gets its job as usual; `missed` decides about older ones.
  */
 export function lookAt(spec: ScheduleSpec, slot: number, now: number, limit: number): Look {
   const slots: number[] = []
@@ -163,11 +161,11 @@ export function lookAt(spec: ScheduleSpec, slot: number, now: number, limit: num
     next = nextSlot(spec, next)
   }
   if (spec.overlap === 'allow' || slots.length < 2) return { slots, nextAt: next, skipped }
-  // Of several at once only the latest could go on beside the others: skipped or replaced, each makes way for it.
+  // Of several at once only the latest would remain: under `skip` and `replace` each makes way for the next.
   return { slots: slots.slice(-1), nextAt: next, skipped: skipped + slots.length - 1 }
 }
 
-/** Slots after one moment and up to another, at least. */
+/** The number of slots after one timestamp and up to another, at least. */
 function countSlots(spec: ScheduleSpec, after: number, upTo: number): number {
   const { timing } = spec
   if (timing.kind === 'every' && spec.endAt === null)
@@ -175,12 +173,12 @@ function countSlots(spec: ScheduleSpec, after: number, upTo: number): number {
   return slotsBetween(spec, after, upTo, MOST_COUNTED).length
 }
 
-/** What a schedule that counts from its last run has to know about the last job; null when that is gone. */
+/** The last job of a schedule that counts from its last run; null if it was removed. */
 export type LastJob = { readonly state: JobState; readonly finishedAt: number | null } | null
 
 /**
- * The same for an interval that counts from the last run. While that job waits or runs, the next slot is at least the
- * interval away; when it has ended, exactly so long after its end.
+ * The same for an interval that counts from the last run. While that job waits or runs, the next slot is at
+ * least the interval away; once it has ended, exactly the interval after its end.
  */
 export function lookAfterRun(spec: ScheduleSpec, slot: number, now: number, last: LastJob): Look {
   const moved = (from: number): Look => ({ slots: [], nextAt: nextSlot(spec, from), skipped: 0 })
@@ -195,16 +193,15 @@ export function countsFromLastRun({ timing }: Pick<Calendar, 'timing'>): boolean
   return timing.kind === 'every' && timing.from === 'last-run'
 }
 
-/** The headers by which a job knows its schedule and its slot. */
 export const SCHEDULE_HEADER = 'skep-schedule'
 export const SLOT_HEADER = 'skep-slot'
 
-/** What the jobs of a schedule with a fixed payload are made of. */
+/** The payload-dependent part of the jobs of a schedule with a fixed payload. */
 export function madeOf({ job }: ScheduleSpec): MadeJob {
   return { payload: job.payload ?? 'null', unique: job.unique, lane: job.lane, cost: job.cost }
 }
 
-/** The job of one slot. Its id follows from schedule and slot, so that even a second one would be the same job. */
+/** The job of one slot. Its id follows from schedule and slot, so firing twice creates the same job. */
 export function slotJob(
   schedule: Pick<Schedule, 'space' | 'id'>,
   spec: ScheduleSpec,
@@ -230,7 +227,7 @@ export function slotJob(
   }
 }
 
-/** The user's headers, and those that tell where the job comes from. Without a slot it was run by hand. */
+/** The user's headers, plus the schedule and slot. Without a slot the job was created by hand. */
 export function withSlot(headers: string | null, id: string, slot: number | null): string {
   return JSON.stringify({
     ...(headers === null ? {} : (JSON.parse(headers) as Record<string, string>)),
@@ -239,12 +236,12 @@ export function withSlot(headers: string | null, id: string, slot: number | null
   })
 }
 
-/** How long after its slot a job starts: 0 to `jitterMs`, always the same for the same slot. */
+/** The delay of a job after its slot: 0 to `jitterMs`, always the same for the same slot. */
 export function jitterOf(schedule: Pick<Schedule, 'space' | 'id'>, slot: number, jitterMs: number): number {
   return Math.floor((hashOf(nameOf(schedule, slot), 0x5bd1) / 2 ** 32) * (jitterMs + 1))
 }
 
-/** A UUIDv7 of the slot's moment, its other bits drawn from the names. */
+/** A UUIDv7 with the slot's timestamp, its other bits hashed from the names. */
 export function slotJobId(schedule: Pick<Schedule, 'space' | 'id'>, slot: number): string {
   const name = nameOf(schedule, slot)
   const hex = (value: number, digits: number): string =>

@@ -1,6 +1,6 @@
 /**
- * When a schedule has its slots. A slot is a moment for which one job is made. All of it is arithmetic: the same
- * calendar has the same slots in every process, however late anybody looks.
+ * The slots of a schedule. A slot is a timestamp for which one job is created. It is all arithmetic: the same
+ * calendar has the same slots in every process, at any time.
  */
 import { Cron } from 'croner'
 import { messageOf, SkepError } from '../errors.ts'
@@ -8,10 +8,10 @@ import { LIMITS } from '../limits.ts'
 import { show } from '../names.ts'
 
 /**
- * cron: the moments that fit the expression in that zone. In the gap of a daylight saving change a time that does not
- * exist comes when the gap ends; a time that exists twice comes once, unless its hour is a wildcard.
+ * cron: the times that match the expression in that zone. A time in the gap of a daylight saving change is
+ * moved to the end of the gap; a time that exists twice fires once, unless its hour is a wildcard.
  * every, from the grid: every `ms` since the start of the schedule, or since 1970 if it has none.
- * every, from the last run: so long after the last job has ended.
+ * every, from the last run: this long after the last job has ended.
  */
 export type Timing =
   | { readonly kind: 'cron'; readonly cron: string; readonly timeZone: string }
@@ -24,7 +24,7 @@ export interface Calendar {
   readonly endAt: number | null
 }
 
-/** The first slot after a moment; null when there is none any more. */
+/** The first slot after a timestamp; null: none left. */
 export function nextSlot(calendar: Calendar, after: number): number | null {
   const { timing, startAt, endAt } = calendar
   const from = startAt === null ? after : Math.max(after, startAt - 1)
@@ -32,7 +32,7 @@ export function nextSlot(calendar: Calendar, after: number): number | null {
   return slot === null || (endAt !== null && slot >= endAt) ? null : slot
 }
 
-/** Up to `limit` slots after one moment and up to another. */
+/** Up to `limit` slots after one timestamp and up to another. */
 export function slotsBetween(calendar: Calendar, after: number, upTo: number, limit: number): number[] {
   const slots: number[] = []
   for (
@@ -45,7 +45,7 @@ export function slotsBetween(calendar: Calendar, after: number, upTo: number, li
   return slots
 }
 
-/** Refuses a calendar that has no meaning, or no slot at all. */
+/** Rejects a calendar that is invalid or has no slot at all. */
 export function assertCalendar({ timing, startAt, endAt }: Calendar): void {
   if (startAt !== null && endAt !== null && endAt <= startAt) {
     throw invalid('endAt is not after startAt, so there would be no slot.')
@@ -61,7 +61,7 @@ export function assertCalendar({ timing, startAt, endAt }: Calendar): void {
     return
   }
   const { cron, timeZone } = timing
-  // A date alone would be accepted too, and a very long text could take long to read.
+  // croner would also accept a date alone, and a very long expression could take long to parse.
   const isExpression = typeof cron === 'string' && cron.length <= LIMITS.cronBytes && CRON.test(cron)
   if (!isExpression) {
     throw invalid(
@@ -101,7 +101,7 @@ function nextEvery(
   return origin + (Math.floor((after - origin) / ms) + 1) * ms
 }
 
-/** Reading an expression takes longer than using it, and thousands of schedules share a few. */
+/** Parsing an expression takes longer than using it, and thousands of schedules share a few. */
 const known = new Map<string, Cron>()
 const MOST_KNOWN = 1_000
 
@@ -109,7 +109,7 @@ function parsed(cron: string, timeZone: string): Cron {
   const key = `${timeZone}\n${cron}`
   const found = known.get(key)
   if (found) return found
-  // Without a function it sets no timer.
+  // Without a function croner sets no timer.
   const made = new Cron(cron, { timezone: timeZone, paused: true })
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(key, made)

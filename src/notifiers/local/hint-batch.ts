@@ -1,15 +1,14 @@
 import type { Hint } from '../../notifier/notifier.ts'
 
-/** What one write tells: hints, numbered without gaps so that a reader knows whether it missed some. */
+/** One write: hints, numbered without gaps so that a reader can detect missed ones. */
 export interface Letter {
   readonly number: number
   readonly hints: readonly Hint[]
 }
 
-/** The most that a file holds. */
 export const MAILBOX_BYTES: number = 64 * 1024
 
-/** A letter as it stands in the file. Each stays there for a while, and is put into words only once. */
+/** A batch in its encoded form: it stays in the file for a while, and is encoded only once. */
 export interface WrittenLetter {
   readonly number: number
   readonly text: string
@@ -20,9 +19,9 @@ export function writeLetter({ number, hints }: Letter): WrittenLetter {
 }
 
 /**
- * The content of a mailbox: a head with the number of the last letter and the length of the text, the letters as
- * JSON, and the number again. The file is overwritten in place while others read it; if the two numbers differ, or
- * the text is not whole, the reader came in between.
+ * The content of a mailbox: a head with the number of the last batch and the length of the body, the batches
+ * as JSON, and the number again. The file is overwritten in place while others read it; if the two numbers
+ * differ, or the body is incomplete, the read overlapped a write.
  */
 export function encodeLetters(letters: readonly WrittenLetter[]): Buffer {
   const number = letters.at(-1)?.number ?? 0
@@ -34,11 +33,11 @@ export function encodeLetters(letters: readonly WrittenLetter[]): Buffer {
     const bytes = encode(kept)
     if (bytes.length <= MAILBOX_BYTES) return bytes
   }
-  // A letter too long for the file becomes the shortest one: look at everything.
+  // A batch too long for the file is replaced by a sync: check everything.
   return encode(number === 0 ? [] : [writeLetter({ number, hints: [{ kind: 'sync' }] })])
 }
 
-/** The letters in a mailbox; null when it was read while it was being written. */
+/** The batches in a mailbox; null if it was read during a write. */
 export function decodeLetters(bytes: Buffer): Letter[] | null {
   const headEnd = bytes.indexOf(10)
   if (headEnd === -1) return bytes.length === 0 ? [] : null

@@ -5,16 +5,15 @@ import type { Runtime } from '../../runtime/runtime.ts'
 import { encodeLetters, type WrittenLetter, writeLetter } from './hint-batch.ts'
 import { Audience } from './listeners.ts'
 
-/** Hints of this long are sent together; the first of a burst goes at once. */
+/** Hints within this time are sent together; the first of a burst is sent at once. */
 const GAP_MS = 2
-/** So long, and so many at most, letters stay for readers who are late. */
+/** Batches stay in the file for late readers: for this time, and at most this number. */
 const KEEP_MS = 1_000
 const KEEP_LETTERS = 16
 
 /**
- * The file in which this process tells the others its hints. Only it writes there. The file holds the latest few
- * letters, so that a reader who comes late by some milliseconds has missed nothing. Nothing is written while nobody
- * else listens.
+ * The file through which this process sends hints to others. Only it writes there. The file holds the latest
+ * few batches, so that a slightly late reader misses nothing. Without listeners nothing is written.
  */
 export class Mailbox {
   readonly name: string
@@ -38,12 +37,11 @@ export class Mailbox {
     this.#audience = new Audience(folder, runtime, this.name)
   }
 
-  /** Whether anything was ever sent from here, to somebody or nobody. */
+  /** Whether anything was ever sent from here, even without listeners. */
   get isUsed(): boolean {
     return this.#isUsed
   }
 
-  /** Why the last write did not succeed, if so. */
   get failure(): unknown {
     return this.#failure
   }
@@ -58,12 +56,12 @@ export class Mailbox {
       this.#scheduled = false
       this.flush()
     }
-    // Not in the background: what was published shall leave the process before it ends.
+    // Not in the background: published hints must leave the process before it exits.
     if (waitMs > 0) this.#runtime.timer(waitMs, run)
     else this.#runtime.defer(run)
   }
 
-  /** Writes what is pending, if somebody is there to read it. */
+  /** Writes pending hints, if another process listens. */
   flush(): void {
     if (this.#pending.length === 0) return
     const at = this.#runtime.mono()
@@ -80,8 +78,8 @@ export class Mailbox {
   }
 
   /**
-   * Shows that the process lives, and makes the file anew if somebody took it away. Returns the time by the clock
-   * of the file system, or null if the file cannot be written.
+   * Shows that the process is alive, and recreates the file if it was removed. Returns the time of the file
+   * system's clock, or null if the file cannot be written.
    */
   refresh(): number | null {
     try {
@@ -99,7 +97,7 @@ export class Mailbox {
     return found?.ino === fstatSync(file).ino
   }
 
-  // A small write into the system's cache takes less time than handing it to a thread would.
+  // A small write into the page cache takes less time than handing it to a thread.
   #write(): boolean {
     try {
       this.#file ??= this.#open()
@@ -115,7 +113,7 @@ export class Mailbox {
     }
   }
 
-  /** Writes what is pending. The file stays for those who have yet to read it; others clear it away later. */
+  /** Writes pending hints. The file stays for late readers; other processes remove it later. */
   close(): void {
     this.flush()
     this.#close()
@@ -123,7 +121,7 @@ export class Mailbox {
     try {
       unlinkSync(join(this.#folder, this.name))
     } catch {
-      // It was never made, or is gone already.
+      // It was never created, or is already removed.
     }
   }
 
@@ -137,13 +135,13 @@ export class Mailbox {
     try {
       closeSync(this.#file)
     } catch {
-      // There is nothing more to do with it.
+      // Nothing left to do.
     }
     this.#file = null
   }
 }
 
-/** Whether the hint before says as much: in a burst of inserts into one queue, the first tells of them all. */
+/** Whether the previous hint covers this one: in a burst of inserts into one queue, the first covers all. */
 function isTold(hint: Hint, before: Hint | undefined): boolean {
   return (
     hint.kind === 'work' &&

@@ -2,19 +2,21 @@ import { existsSync, mkdirSync, readdirSync, statSync, unlinkSync, writeFileSync
 import { join } from 'node:path'
 import type { Runtime } from '../../runtime/runtime.ts'
 
-/** What the name of a listener's file ends with. Each process that listens has one, and touches it now and then. */
+/** The suffix of a listener's file. Each listening process has one, and touches it regularly. */
 export const LISTENER_SUFFIX = '.listens'
 
 /**
- * So long after a folder has changed it may change again without a new time of its last change. The coarsest clocks
- * of file systems tick every two seconds.
+ * For this time after a change a folder may change again with the same mtime. The coarsest file systems have
+ * a resolution of two seconds.
  */
 const SETTLED_MS = 3_000
 
-/** Who was there is taken to be there still for so long: a letter too many does no harm. */
+/** For this time a listener is assumed to be still there: a needless write does no harm. */
 const STAYS_MS = 1_000
 
-/** Says that the process of the mailbox `own` listens. False if this was not known: it may have missed hints. */
+/**
+ * Registers the process of the mailbox `own` as a listener. False if it was not: it may have missed hints.
+ */
 export function enlist(folder: string, own: string): boolean {
   const path = listenerPath(folder, own)
   const wasThere = existsSync(path)
@@ -22,17 +24,16 @@ export function enlist(folder: string, own: string): boolean {
     mkdirSync(folder, { recursive: true })
     writeFileSync(path, `${process.pid}\n`, { mode: 0o600 })
   } catch {
-    // Nobody will write to it: polling finds the work.
+    // It will receive no hints: polling finds the work.
   }
   return wasThere
 }
 
-/** Says that it listens no more. */
 export function delist(folder: string, own: string): void {
   try {
     unlinkSync(listenerPath(folder, own))
   } catch {
-    // It is gone already.
+    // Already removed.
   }
 }
 
@@ -45,8 +46,8 @@ function listenerName(own: string): string {
 }
 
 /**
- * Whether there is anybody to write to. Who begins to listen says so first and then looks at everything. So whoever
- * looks here after a commit and finds nobody has nothing to tell: all who come later see what was committed.
+ * Checks whether other processes listen. A new listener first registers and then checks everything. So a
+ * sender that finds no listener after its commit has nothing to send: later listeners see what was committed.
  */
 export class Audience {
   readonly #folder: string
@@ -63,12 +64,11 @@ export class Audience {
     this.#own = listenerName(own)
   }
 
-  /** Whether another process listens. */
   isThere(): boolean {
     const now = this.#runtime.mono()
     if (this.#isThere && now < this.#lookedAt + STAYS_MS) return true
     try {
-      // Names are read only when they may have changed: asking for the time costs much less.
+      // Names are read only when they may have changed: reading the mtime costs much less.
       const changed = statSync(this.#folder, { throwIfNoEntry: false })?.mtimeMs
       if (changed === undefined) return false
       if (changed !== this.#changed) {
@@ -83,7 +83,7 @@ export class Audience {
       this.#lookedAt = now
       return this.#isThere
     } catch {
-      // Whatever is wrong with the folder, the attempt to write there will tell.
+      // A problem with the folder shows in the following write.
       return true
     }
   }

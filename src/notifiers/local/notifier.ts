@@ -8,16 +8,18 @@ import { Peers } from './peers.ts'
 
 export interface LocalNotifierOptions {
   readonly runtime: Runtime
-  /** Where the processes of one machine leave hints for each other; without it hints stay in the process. */
+  /**
+   * The folder through which the processes of a machine exchange hints. Omitted: hints stay in the process.
+   */
   readonly folder?: string | null
 }
 
 const KEYS = optionKeys<LocalNotifierOptions>('localNotifier()', { runtime: true, folder: true })
 
-/** How often a process shows that it lives and looks after the folder. */
+/** The interval of heartbeats and of cleaning up the folder. */
 const REFRESH_MS = 10_000
 
-/** Carries hints inside the process and, with a folder, between the processes of one machine. */
+/** Delivers hints inside the process and, with a folder, between the processes of one machine. */
 export function localNotifier(options: LocalNotifierOptions): Notifier {
   assertOptions(KEYS, options ?? null)
   const { runtime, folder } = options
@@ -53,7 +55,7 @@ export function localNotifier(options: LocalNotifierOptions): Notifier {
 
 interface Outside {
   send(hints: readonly Hint[]): void
-  /** Begins to hear the other processes. */
+  /** Starts to receive hints from other processes. */
   listen(): void
   health(): NotifierHealth
   close(): void
@@ -87,14 +89,14 @@ function openOutside(runtime: Runtime, folder: string, bus: Bus): Outside {
       if (mailbox.failure) {
         return { status: 'down', detail: `hints stay in this process: ${messageOf(mailbox.failure)}` }
       }
-      const how = peers.isWatching ? 'watched' : 'looked through'
+      const how = peers.isWatching ? 'watched' : 'polled'
       return { status: 'up', detail: `between processes through "${folder}", ${how}` }
     },
     close() {
       closed = true
       stop?.()
       mailbox.flush()
-      // A process that only sends never listens, and so clears away when it ends: its own kind leaves files too.
+      // A process that only sends never listens, so it cleans up when it ends: others like it leave files.
       const now = mailbox.isUsed ? mailbox.refresh() : null
       if (now !== null) peers.sweep(now)
       mailbox.close()

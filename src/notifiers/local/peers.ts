@@ -15,9 +15,9 @@ import type { Runtime } from '../../runtime/runtime.ts'
 import { decodeLetters, MAILBOX_BYTES } from './hint-batch.ts'
 import { delist, enlist, LISTENER_SUFFIX } from './listeners.ts'
 
-/** How often the folder is looked through where it cannot be watched. */
+/** The polling interval where the folder cannot be watched. */
 const POLL_MS = 25
-/** A mailbox that nobody has touched for this long belongs to nobody. */
+/** A mailbox not touched for this long belongs to no process. */
 const STALE_MS = 60_000
 
 const SUFFIX = '.hints'
@@ -32,10 +32,10 @@ export interface PeersOptions {
   readonly watch?: typeof watch
 }
 
-/** The mailboxes of the other processes: watched, or looked through again and again where that cannot be. */
+/** The mailboxes of the other processes: watched, or polled where that is not possible. */
 export class Peers {
   readonly #options: PeersOptions
-  /** The last letter read from each. */
+  /** The number of the last batch read from each. */
   readonly #read = new Map<string, number>()
   readonly #buffer = Buffer.allocUnsafe(MAILBOX_BYTES)
   #watcher: FSWatcher | null = null
@@ -54,7 +54,7 @@ export class Peers {
     return this.#watcher !== null
   }
 
-  /** Begins to listen. What was told before is not heard: a new subscriber looks at everything anyway. */
+  /** Starts to listen. Earlier hints are skipped: a new subscriber checks everything anyway. */
   open(): void {
     if (this.#open) return
     this.#open = true
@@ -71,7 +71,7 @@ export class Peers {
     this.#stopPolling = null
   }
 
-  /** Looks after the watch, shows that it listens, reads what it may have missed, and clears away. */
+  /** Restores the watch and the registration, reads missed hints, and cleans up. */
   refresh(now: number): void {
     if (!this.#open) return
     const { folder, own, onHints } = this.#options
@@ -84,14 +84,14 @@ export class Peers {
     this.sweep(now)
   }
 
-  /** Clears away the files of processes that are gone. `now` is the time of the folder's own clock. */
+  /** Removes the files of processes that have exited. `now` is the time of the file system's clock. */
   sweep(now: number): void {
     for (const name of this.#names(SUFFIX, LISTENER_SUFFIX)) {
       const path = join(this.#options.folder, name)
       try {
         if (now - statSync(path).mtimeMs > STALE_MS) unlinkSync(path)
       } catch {
-        // Somebody else was faster.
+        // Another process was faster.
       }
     }
   }
@@ -100,7 +100,7 @@ export class Peers {
     const { folder, runtime, watch: begin = watch } = this.#options
     try {
       mkdirSync(folder, { recursive: true })
-      // Not persistent: waiting for hints is no reason for a process to stay.
+      // Not persistent: waiting for hints must not keep a process alive.
       this.#watcher = begin(folder, { persistent: false }, (_event, name) => {
         if (name === null) this.#scan('read')
         else if (name.endsWith(SUFFIX)) this.#take(name, 'read')
@@ -146,7 +146,7 @@ export class Peers {
     const letters = this.#letters(name)
     const last = letters?.at(-1)
     if (!letters || !last) {
-      // Read while it was written: the end of that write is an event of its own.
+      // Read during a write: the end of that write is an event of its own.
       return
     }
     const seen = this.#read.get(name) ?? (how === 'skip' ? last.number : 0)

@@ -1,7 +1,9 @@
 import { clientMissing } from '../../core/errors.ts'
 import type { ResolvedOptions } from './options.ts'
 
-/** The part of a NATS client that the notifier uses: of `@nats-io/transport-node`, or of any client shaped like it. */
+/**
+ * The part of a NATS client that the notifier uses: `@nats-io/transport-node`, or any client of its shape.
+ */
 export interface NatsConnectionLike {
   publish(subject: string, payload?: string, options?: { reply?: string }): void
   subscribe(
@@ -11,7 +13,7 @@ export interface NatsConnectionLike {
   request(subject: string, payload?: string, options?: { timeout: number }): Promise<NatsMessageLike>
   /** Resolves when everything before it has reached the server. */
   flush(): Promise<void>
-  /** What happens to the connection, for ever: `disconnect` and `reconnect` among others. */
+  /** Connection events without end: `disconnect` and `reconnect` among others. */
   status(): AsyncIterable<{ readonly type: string }>
   closed(): Promise<unknown>
   close(): Promise<void>
@@ -21,20 +23,19 @@ export interface NatsConnectionLike {
 export interface NatsMessageLike {
   readonly subject: string
   readonly data: Uint8Array
-  /** Where to answer. */
   readonly reply?: string | undefined
   readonly headers?: { readonly code: number; readonly description: string } | undefined
 }
 
 export interface NatsSubscriptionLike {
   unsubscribe(): void
-  /** Ends it, after what is on its way has come. */
+  /** Ends it once messages in flight have arrived. */
   drain(): Promise<void>
 }
 
 /**
- * The client comes back by itself, for ever, and also to servers of the cluster that it was not told of. A silent server is
- * found out by pings within about 20 s.
+ * The client reconnects without a limit, also to discovered servers of the cluster. Pings detect a silent
+ * server within about 20 s.
  */
 const STAYING = {
   name: 'skep',
@@ -51,7 +52,7 @@ const STAYING = {
 
 type Connect = (options: object) => Promise<NatsConnectionLike>
 
-/** A new connection to one of the servers. Fails when none of them answers. */
+/** A new connection to one of the servers. Fails if none of them replies. */
 export async function openConnection({ access, client }: ResolvedOptions): Promise<NatsConnectionLike> {
   const connect = await load()
   return connect({ ...STAYING, ...access, ...client })
@@ -65,8 +66,8 @@ async function load(): Promise<Connect> {
     throw clientMissing(
       '@nats-io/transport-node',
       cause,
-      'The package "@nats-io/transport-node" is not installed. Run "npm install @nats-io/transport-node", or give the ' +
-        'notifier a connection of yours.',
+      'The package "@nats-io/transport-node" is not installed. Run "npm install @nats-io/transport-node", or pass a ' +
+        'connection of your own to the notifier.',
     )
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The notices of one queue, pulled: requests for as many as the worker wants stand at the server, which answers each with
- * notices as they come, and with a sign of life while none do.
+ * The notices of one queue, pulled: requests for the wanted number of notices wait at the server, which
+ * replies to each with notices as they come, and otherwise with heartbeats.
  *
- *   idle ── want ──▶ preparing (stream and consumer are there) ──▶ pulling ──▶ idle: as many came as were wanted
- *                        ▲                                            │
- *                        └── waiting ◀── refused, gone, or silent ────┘
+ *   idle ── want ──▶ preparing (stream and consumer) ──▶ pulling ──▶ idle: the wanted number has arrived
+ *                        ▲                                  │
+ *                        └── waiting ◀── lost or silent ────┘
  *
- * A request that is neither answered nor heard of is given up, so a server that forgot it leaves nobody deaf.
+ * A request without a reply or a heartbeat is given up, so a forgetful server does not stop the delivery.
  */
 import type { Notice, NoticeSource, NoticeTap } from '../../notifier/notices.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
@@ -18,11 +18,11 @@ import type { Line } from './stream.ts'
 import type { Streams } from './streams.ts'
 import type { Subjects } from './subjects.ts'
 
-/** A request ends after this time, and is made anew. */
+/** A request ends after this time, and is repeated. */
 const REQUEST_MS = 60_000
-/** So often the server says that a request still stands. */
-const SIGN_EVERY_MS = 2_000
-/** After so long without a sign it does not. */
+/** The heartbeat interval of a pending request. */
+const HEARTBEAT_MS = 2_000
+/** Without a heartbeat for this long the request is considered lost. */
 const SILENCE_MS = 5_000
 const MOST_WANTED = 10_000
 const FIRST_WAIT_MS = 100
@@ -38,10 +38,9 @@ export interface TapOptions {
   readonly inboxPrefix: string
 }
 
-/** A pull request that stands at the server. */
 interface Request {
   readonly subscription: NatsSubscriptionLike
-  /** How many it may still be answered with. */
+  /** The number of notices still expected. */
   left: number
   heardAt: number
 }
@@ -58,7 +57,7 @@ export class Tap implements NoticeTap {
   #isPlanned = false
   #isClosed = false
   #failures = 0
-  /** Changes with every connection, so that what was begun before one is not taken for its news. */
+  /** Changes with every connection, so that the result of an older preparation is ignored. */
   #era = 0
   #stopWait: (() => void) | null = null
   #stopWatch: (() => void) | null = null
@@ -74,7 +73,7 @@ export class Tap implements NoticeTap {
 
   want(count: number): void {
     this.#wanted = Math.min(MOST_WANTED, Math.max(0, Math.floor(count) || 0))
-    // Whoever wants nothing misses nothing.
+    // A tap that wants nothing misses nothing.
     if (this.#wanted === 0) this.#options.streams.trust(this.#name)
     this.#plan()
   }
@@ -88,7 +87,7 @@ export class Tap implements NoticeTap {
     this.#giveUp()
   }
 
-  /** A new connection: what stood at the server before it is gone. */
+  /** A new connection: the requests of the previous one are lost. */
   readonly #begin = (): void => {
     this.#era += 1
     this.#isReady = false
@@ -103,7 +102,7 @@ export class Tap implements NoticeTap {
   #plan(): void {
     if (this.#isPlanned || this.#isClosed || this.#wanted === 0) return
     this.#isPlanned = true
-    // Deferred, so that what is wanted in one turn is one request.
+    // Deferred, so that all wants of one turn are one request.
     this.#options.runtime.defer(() => {
       this.#isPlanned = false
       this.#step()
@@ -115,7 +114,7 @@ export class Tap implements NoticeTap {
     if (this.#isClosed || this.#isBusy || this.#stopWait !== null || connection === null) return
     let asked = 0
     for (const { left } of this.#requests) asked += left
-    // Not for each one that is wanted more: a few requests stand for many.
+    // Not for each additional notice: a few requests cover many.
     if (asked > 0 && asked * 2 >= this.#wanted) return
     if (asked >= this.#wanted) return
     if (this.#isReady) this.#pull(this.#wanted - asked)
@@ -151,13 +150,13 @@ export class Tap implements NoticeTap {
       const body = {
         batch: count,
         expires: nanoseconds(REQUEST_MS),
-        idle_heartbeat: nanoseconds(SIGN_EVERY_MS),
+        idle_heartbeat: nanoseconds(HEARTBEAT_MS),
       }
       const subject = jetStream.pullSubject(subjects.noticeStream, subjects.consumerOf(this.#source))
       line.send(subject, JSON.stringify(body), inbox)
       this.#watch()
     } catch (error) {
-      // The connection was closed just now.
+      // The connection was just closed.
       this.#fail(error)
     }
   }
@@ -173,7 +172,7 @@ export class Tap implements NoticeTap {
       this.#onStatus(request, headers.code, headers.description)
       return
     }
-    // What comes for a request that was given up is for somebody else.
+    // A message for an abandoned request goes back for another worker.
     if (this.#isClosed || !this.#requests.has(request)) {
       putBack(this.#options.line, message)
       return
@@ -187,7 +186,7 @@ export class Tap implements NoticeTap {
       try {
         this.#listener(notice)
       } catch {
-        // It comes again when it was held for too long.
+        // It is redelivered after the hold time.
       }
     }
     this.#plan()
@@ -200,7 +199,7 @@ export class Tap implements NoticeTap {
       return
     }
     this.#end(request)
-    // 404 and 408: its time is over, and nothing is wrong. All else: the consumer is gone, moves or refuses.
+    // 404 and 408: the request expired, nothing is wrong. Others: the consumer is gone, moves or refuses.
     if (code === 404 || code === 408) this.#plan()
     else this.#fail(new Error(`Pulling notices failed: ${code} ${description}`))
   }
@@ -210,7 +209,7 @@ export class Tap implements NoticeTap {
     this.#options.streams.trust(this.#name)
   }
 
-  /** Something is wrong. After a while, begins again from the start. */
+  /** Reports a problem and starts over after a backoff. */
   #fail(error: unknown): void {
     if (this.#isClosed) return
     const { runtime, streams } = this.#options
@@ -229,7 +228,7 @@ export class Tap implements NoticeTap {
     )
   }
 
-  /** Looks now and then whether the server still knows the requests. */
+  /** Checks regularly whether the server still knows the requests. */
   #watch(): void {
     if (this.#stopWatch !== null) return
     const { runtime } = this.#options
@@ -238,10 +237,10 @@ export class Tap implements NoticeTap {
       if (this.#requests.size === 0) return
       const oldest = Math.min(...Array.from(this.#requests, ({ heardAt }) => heardAt))
       if (runtime.mono() - oldest > SILENCE_MS)
-        this.#fail(new Error('The server is silent about a request for notices.'))
+        this.#fail(new Error('The server sent no heartbeat for a request for notices.'))
       else this.#watch()
     }
-    this.#stopWatch = runtime.timer(SIGN_EVERY_MS, look, { background: true })
+    this.#stopWatch = runtime.timer(HEARTBEAT_MS, look, { background: true })
   }
 
   #end(request: Request): void {
@@ -249,7 +248,7 @@ export class Tap implements NoticeTap {
     request.subscription.unsubscribe()
   }
 
-  /** Ends all requests. What is on its way comes and is put back. */
+  /** Ends all requests. Messages in flight arrive and are put back. */
   #giveUp(): void {
     this.#stopWatch?.()
     this.#stopWatch = null

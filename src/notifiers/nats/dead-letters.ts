@@ -19,10 +19,10 @@ export interface GraveyardOptions {
   readonly subjects: Subjects
 }
 
-/** Dead notices: a stream of their own, with limits, that nobody takes anything from. */
+/** Dead letters: notices in a stream of their own, with limits, from which nothing is consumed. */
 export class Graveyard {
   readonly #options: GraveyardOptions
-  /** Those on their way. */
+  /** In progress. */
   readonly #burials = new Set<Promise<void>>()
 
   constructor(options: GraveyardOptions) {
@@ -30,8 +30,8 @@ export class Graveyard {
   }
 
   /**
-   * Copies a notice here, and only then ends it there. What fails in between comes again after a while and is buried then,
-   * perhaps twice.
+   * Copies a notice here, and only then terminates the original. After a failure in between it is redelivered
+   * and buried again, perhaps as a duplicate.
    */
   bury(notice: Omit<DeadNotice, 'reason' | 'buriedAt'>, reason: string, reply: string): void {
     const burial = this.#bury({
@@ -45,7 +45,7 @@ export class Graveyard {
     this.#burials.add(burial)
   }
 
-  /** Resolves when all burials that were begun are over. */
+  /** Resolves when all burials in progress have ended. */
   async settle(): Promise<void> {
     await Promise.all(this.#burials)
   }
@@ -63,7 +63,7 @@ export class Graveyard {
     if (cursor !== null && !/^\d{1,15}$/.test(cursor)) {
       throw new SkepError(
         'OPTION_INVALID',
-        `${show(cursor)} is not a cursor. Use the one of the page before.`,
+        `${show(cursor)} is not a cursor. Use the one from the previous page.`,
       )
     }
     const { jetStream, subjects } = this.#options
@@ -80,7 +80,7 @@ export class Graveyard {
       for (const message of found) if (message) notices.push(readDead(message.text))
       at += count
       if (found.every((message) => message === null)) {
-        // Somebody removed many: on to the next that is there.
+        // Many were removed: continue with the next existing one.
         at = (await jetStream.message(subjects.deadStream, at, subjects.dead))?.sequence ?? bounds.last + 1
       }
     }

@@ -6,30 +6,29 @@ import { Outgoing } from '../shared/throttle.ts'
 import type { NatsConnectionLike, NatsMessageLike, NatsSubscriptionLike } from './connection.ts'
 import type { Line } from './stream.ts'
 
-/** Servers take 1 MB unless they are told otherwise. */
+/** Servers accept 1 MB by default. */
 const LETTER_BYTES = 60_000
-/** More hints than this that wait for a connection become one: look at everything. */
+/** The limit of hints waiting for a connection; above it they are replaced by a sync. */
 const MOST_UNSENT = 1_000
-const ASK_AGAIN_MS = 100
-/** A server that does not let us listen is asked again after this time. */
+const FLUSH_RETRY_MS = 100
+/** The retry interval after a server refused the subscription. */
 const REFUSED_MS = 30_000
 
 export interface HintsOptions {
   readonly runtime: Runtime
   readonly line: Line
   readonly subject: string
-  /** What is told within this time after a message goes together in the next. */
+  /** Hints within this time after a message are merged into the next. */
   readonly apartMs: number
-  /** Hears what others tell, and a sync whenever something may have been missed. */
+  /** Receives the hints of other processes, and a sync whenever some may have been missed. */
   readonly onHints: (hints: readonly Hint[]) => void
 }
 
-/** Hints to and from other processes, over one subject of plain NATS. */
+/** Hints to and from other processes, over one subject of core NATS. */
 export class Hints {
   readonly #options: HintsOptions
   readonly #sender: string
   readonly #outgoing: Outgoing
-  /** Hints that found no connection. They go with the next one. */
   #unsent: Hint[] = []
   #connection: NatsConnectionLike | null = null
   #subscription: NatsSubscriptionLike | null = null
@@ -45,12 +44,12 @@ export class Hints {
     options.line.onUp(this.#begin)
   }
 
-  /** Why no hints are heard, though there is a connection. */
+  /** Why no hints are received despite a connection. */
   get problem(): string | undefined {
     return this.#problem
   }
 
-  /** Whether what others tell is heard now. */
+  /** Whether hints of other processes are received now. */
   get isSynced(): boolean {
     return this.#isSynced && this.#options.line.connection !== null
   }
@@ -66,7 +65,6 @@ export class Hints {
     void this.#greet()
   }
 
-  /** Sends what is pending, and listens no more. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#options.line.forget(this.#begin)
@@ -90,7 +88,7 @@ export class Hints {
     if (this.#unsent.length > MOST_UNSENT) this.#unsent = [{ kind: 'sync' }]
   }
 
-  /** Listens on the connection of now, and says when that works. */
+  /** Subscribes on the current connection, and sends a sync once that works. */
   async #greet(): Promise<void> {
     const { line, runtime, onHints } = this.#options
     this.#isSynced = false
@@ -99,10 +97,10 @@ export class Hints {
     try {
       if (this.#connection !== connection) this.#subscribe(connection)
     } catch {
-      return // The connection was closed just now.
+      return // The connection was just closed.
     }
-    // Until the server has the subscription, hints are missed: the sync comes after that.
-    while (line.connection === connection && !(await line.flush())) await sleep(runtime, ASK_AGAIN_MS)
+    // Hints are missed until the server has the subscription, so the sync comes after that.
+    while (line.connection === connection && !(await line.flush())) await sleep(runtime, FLUSH_RETRY_MS)
     if (line.connection !== connection || this.#isClosed || this.#connection !== connection) return
     this.#isSynced = true
     onHints([{ kind: 'sync' }])
@@ -123,7 +121,7 @@ export class Hints {
   #read(message: NatsMessageLike): void {
     if (this.#isClosed) return
     const letter = readLetter(Buffer.from(message.data).toString(), LETTER_BYTES)
-    // Our own hints were heard when they were published.
+    // Our own hints were delivered when they were published.
     if (letter !== null && letter.sender !== this.#sender) this.#options.onHints(letter.hints)
   }
 

@@ -1,24 +1,22 @@
 /**
- * JetStream, asked in its own words: requests in JSON over the plain connection. So the notifier needs no client of JetStream
- * beside that of NATS, and any connection will do.
+ * The JetStream API as plain JSON requests over a NATS connection. So the notifier needs no JetStream client,
+ * and any connection will do.
  */
 import { SkepError } from '../../core/errors.ts'
 import { NOTICE_DELIVERIES } from '../../notifier/notices.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Line } from './stream.ts'
 
-/** JetStream's own numbers for what it says no to. */
 const NOT_FOUND: readonly number[] = [10_059, 10_014, 10_037]
 const NAME_TAKEN = 10_058
 
-/** The server never sends one again after so many times. Skep buries it long before that. */
+/** The server stops redelivering after this number. Skep buries a notice long before. */
 const MOST_DELIVERIES = 5 * NOTICE_DELIVERIES
-/** So many pull requests may wait at one consumer. */
+/** The maximum number of pending pull requests per consumer. */
 const MOST_WAITING = 4_096
 const DEAD_NOTICES = 100_000
 const DEAD_AGE_MS = 30 * 24 * 3_600_000
 
-/** What the server answered instead of doing it. */
 export class JetStreamError extends Error {
   readonly code: number
 
@@ -68,18 +66,18 @@ export class JetStream {
     this.#api = options.domain === null ? '$JS.API' : `$JS.${options.domain}.API`
   }
 
-  /** Adds a message to a stream. Resolves when the server has it. */
+  /** Adds a message to a stream. Resolves when the server has stored it. */
   async add(subject: string, text: string): Promise<void> {
     read(await this.#line.request(subject, text))
   }
 
-  /** Makes the stream of notices, if there is none. Returns what is worth saying about the one that is there. */
+  /** Creates the stream of notices, if it does not exist. Returns a remark if the existing one differs. */
   async keepNotices(name: string, subject: string): Promise<string | undefined> {
     const { replicas, storage, maxAgeMs } = this.#options
     const { config } = await this.#keepStream({
       name,
       subjects: [subject],
-      // A message goes when it was acknowledged.
+      // Acknowledged messages are removed.
       retention: 'workqueue',
       max_age: nanoseconds(maxAgeMs),
       discard: 'old',
@@ -99,7 +97,7 @@ export class JetStream {
       : undefined
   }
 
-  /** Makes the stream of dead notices, if there is none. */
+  /** Creates the stream of dead notices, if it does not exist. */
   async keepDead(name: string, subject: string): Promise<void> {
     const { replicas, storage } = this.#options
     await this.#keepStream({
@@ -114,7 +112,7 @@ export class JetStream {
     })
   }
 
-  /** Makes a durable consumer, or changes it if it is held to another time. */
+  /** Creates a durable consumer, or updates it if its hold time differs. */
   async keepConsumer({ stream, name, subject }: ConsumerPlan): Promise<void> {
     const { heldMs, maxAgeMs } = this.#options
     const found = await this.#askOrNull<ConsumerInfo>(`CONSUMER.INFO.${stream}.${name}`, {})
@@ -128,28 +126,28 @@ export class JetStream {
         deliver_policy: 'all',
         ack_policy: 'explicit',
         ack_wait: nanoseconds(heldMs),
-        // Notices that wait for their time are pending too, and there may be any number of them.
+        // Delayed notices count as pending too, and their number is unlimited.
         max_ack_pending: -1,
         max_deliver: MOST_DELIVERIES,
         max_waiting: MOST_WAITING,
-        // Those of queues that are no more go, like their notices. One that is needed again is made again.
+        // Consumers of unused queues expire like their notices. They are created again on demand.
         inactive_threshold: nanoseconds(maxAgeMs),
       },
     })
   }
 
-  /** Where a consumer takes pull requests. */
+  /** The subject for pull requests of a consumer. */
   pullSubject(stream: string, consumer: string): string {
     return `${this.#api}.CONSUMER.MSG.NEXT.${stream}.${consumer}`
   }
 
-  /** The first and the last message of a stream; null when there is no stream. */
+  /** The first and the last sequence of a stream; null if it does not exist. */
   async bounds(stream: string): Promise<{ readonly first: number; readonly last: number } | null> {
     const info = await this.#askOrNull<StreamInfo>(`STREAM.INFO.${stream}`, {})
     return info && { first: info.state.first_seq, last: info.state.last_seq }
   }
 
-  /** The message with this number, or the next one with this subject; null when there is none. */
+  /** The message with this sequence, or the next one with this subject; null if there is none. */
   async message(stream: string, sequence: number, next?: string): Promise<StoredMessage | null> {
     const found = await this.#askOrNull<{ message: { seq: number; data?: string } }>(
       `STREAM.MSG.GET.${stream}`,
@@ -187,16 +185,19 @@ export class JetStream {
   }
 }
 
-/** The answer of JetStream, which throws if it is a no. */
+/** Parses a reply of JetStream; throws if it is an error. */
 function read(data: Uint8Array): object {
   const answer = JSON.parse(Buffer.from(data).toString()) as Answer
   const { error } = answer
   if (error)
-    throw new JetStreamError(error.err_code ?? error.code ?? 0, error.description ?? 'JetStream said no.')
+    throw new JetStreamError(
+      error.err_code ?? error.code ?? 0,
+      error.description ?? 'JetStream rejected the request.',
+    )
   return answer
 }
 
-/** JetStream's unit of time. */
+/** Converts to JetStream's unit of time. */
 export function nanoseconds(ms: number): number {
   return Math.round(ms) * 1_000_000
 }

@@ -11,7 +11,7 @@ import type { Graveyard } from './dead-letters.ts'
 import { nanoseconds } from './jetstream.ts'
 import type { Line } from './stream.ts'
 
-/** A notice as the text of a message. Whoever may connect to the server may send one, so nothing in it is trusted. */
+/** A notice as the text of a message. Any client of the server may send one, so nothing in it is trusted. */
 
 export interface NoticeText {
   readonly ids: readonly string[]
@@ -22,7 +22,7 @@ export function writeNotice({ ids, dueAt }: NoticeText): string {
   return JSON.stringify([dueAt, ...ids])
 }
 
-/** The notice, or null for anything that is not one. */
+/** Parses a notice; null if it is invalid. */
 export function readNotice(text: string): NoticeText | null {
   const read = parse(text)
   if (!Array.isArray(read)) return null
@@ -36,7 +36,7 @@ export function writeDead(notice: DeadNotice): string {
   return JSON.stringify(notice)
 }
 
-/** The dead notice. One that cannot be read is shown as it is, in the reason: somebody wants to see it. */
+/** Parses a dead notice. An invalid one is shown as it is, in the reason, for inspection. */
 export function readDead(text: string): DeadNotice {
   const read = parse(text)
   const fields = (typeof read === 'object' && read !== null ? read : {}) as Record<keyof DeadNotice, unknown>
@@ -69,8 +69,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * How often a message was delivered, which the subject for its answer says: `$JS.ACK.stream.consumer.deliveries.…`, or with
- * a domain and an account before the stream. 1 when it says nothing.
+ * The number of deliveries, from the reply subject: `$JS.ACK.stream.consumer.deliveries.…`, or with a domain
+ * and an account before the stream. 1 if it is missing.
  */
 export function deliveriesOf(reply: string): number {
   const parts = reply.split('.')
@@ -78,15 +78,15 @@ export function deliveriesOf(reply: string): number {
   return Number.isSafeInteger(count) && count > 0 ? count : 1
 }
 
-/** A server holds a delay of this length; longer ones come again in between. */
+/** The longest delay of a server; longer ones are redelivered in between. */
 const LONGEST_DELAY_MS = 365 * 24 * 3_600_000
 
-/** Puts a message back at once, for anybody. */
+/** Puts a message back at once, for any worker. */
 export function putBack(line: Line, message: NatsMessageLike): void {
   if (message.reply) line.send(message.reply, '-NAK')
 }
 
-/** The notice in a message. Null when the worker shall not see it: then it is buried here. */
+/** The notice in a message. Null if the worker must not receive it: then it is buried here. */
 export function openNotice(
   message: NatsMessageLike,
   source: NoticeSource,
@@ -104,7 +104,7 @@ export function openNotice(
   if (deliveries > NOTICE_DELIVERIES) {
     graveyard.bury(
       facts,
-      `It came more than ${NOTICE_DELIVERIES} times, and no worker could deal with it.`,
+      `It was delivered more than ${NOTICE_DELIVERIES} times, and no worker could process it.`,
       reply,
     )
     return null

@@ -14,14 +14,14 @@ import { Line } from './stream.ts'
 import { Streams } from './streams.ts'
 import { subjectsOf } from './subjects.ts'
 
-/** What is told within this time after a message goes together in the next. */
+/** Hints within this time after a message are merged into the next. */
 const APART_MS = 2
-/** The longest that closing waits for what is pending to be sent. */
-const FAREWELL_MS = 5_000
+/** The timeout for sending pending messages on close. */
+const CLOSE_MS = 5_000
 
 /**
- * Hints over plain NATS, notices over JetStream. Inside the process hints take the short way, without the server; to others
- * they go merged.
+ * Hints over core NATS, notices over JetStream. Inside the process hints are delivered directly, without the
+ * server; to other processes they are merged.
  */
 export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { readonly notices: Notices } {
   const options = resolveOptions(given)
@@ -61,8 +61,8 @@ export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { rea
       let isGreeting = true
       return bus.add(
         (hints) => {
-          // The first call says "look at everything". While nothing is heard yet it would come too early: what is
-          // told between it and the connection would be missed. The connection's own sync takes its place.
+          // The first call is a sync. Before the subscription works it would be too early: hints between it
+          // and the connection would be missed. The sync of the connection replaces it.
           const isEarly = isGreeting && !others.isSynced
           isGreeting = false
           if (!isEarly) listener(hints)
@@ -76,13 +76,16 @@ export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { rea
       const { problem } = line
       if (problem instanceof SkepError) return { status: 'down', detail: problem.message }
       if (problem !== undefined) {
-        return { status: 'down', detail: `No connection, trying again: ${messageOf(problem)}` }
+        return { status: 'down', detail: `No connection, retrying: ${messageOf(problem)}` }
       }
       if (others.problem !== undefined) {
-        return { status: 'down', detail: `Hears no hints, trying again: ${others.problem}` }
+        return { status: 'down', detail: `Receives no hints, retrying: ${others.problem}` }
       }
       if (streams.problem !== undefined) {
-        return { status: 'down', detail: `Hints flow, notices do not, trying again: ${streams.problem}` }
+        return {
+          status: 'down',
+          detail: `Hints are delivered, notices are not, retrying: ${streams.problem}`,
+        }
       }
       return { status: 'up', detail: streams.remark ?? 'Connected to NATS.' }
     },
@@ -92,10 +95,10 @@ export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { rea
       isClosed = true
       notices.close()
       bus.close()
-      const farewell = new AbortController()
+      const closing = new AbortController()
       const sent = Promise.all([others.close(), outbox.close(), graveyard.settle()])
-      await Promise.race([sent, sleep(runtime, FAREWELL_MS, farewell.signal)])
-      farewell.abort()
+      await Promise.race([sent, sleep(runtime, CLOSE_MS, closing.signal)])
+      closing.abort()
       await line.close()
     },
   }
@@ -106,7 +109,6 @@ function isNamed(hint: Hint): hint is NoticeHint {
 }
 
 export interface NatsNotices extends Notices {
-  /** Closes all taps. */
   close(): void
 }
 

@@ -5,31 +5,34 @@ import { NOTICE_HELD_MS } from '../../notifier/notices.ts'
 import { type Runtime, systemRuntime } from '../../runtime/runtime.ts'
 import type { NatsConnectionLike } from './connection.ts'
 
-/** How to reach the servers: one of the two. */
+/** How to reach the servers: exactly one of the two. */
 export interface NatsServers {
   /**
-   * `nats://user:password@host:port` or `nats://token@host:port`, one or several of a cluster; `tls://` for TLS. Opens a
-   * connection of its own, with the package `@nats-io/transport-node`.
+   * `nats://user:password@host:port` or `nats://token@host:port`, one or several of a cluster; `tls://` for
+   * TLS. The notifier opens its own connection, with the package `@nats-io/transport-node`.
    */
   readonly servers?: string | readonly string[]
-  /** A connection of yours. You opened it, so closing the notifier leaves it open. */
+  /** An existing connection. Closing the notifier leaves it open. */
   readonly connection?: NatsConnectionLike
 }
 
 export interface NatsNotifierOptions extends NatsServers {
-  /** What all subjects and streams begin with. Processes with the same one hear each other. @default 'skep' */
+  /** The prefix of all subjects and streams. Processes with the same one exchange hints. @default 'skep' */
   readonly prefix?: string
-  /** On how many nodes of a cluster each notice is kept: 1, 3 or 5. @default 1 */
+  /** The number of cluster nodes that store each notice: 1, 3 or 5. @default 1 */
   readonly replicas?: number
-  /** Where the servers keep notices. @default 'file' */
+  /** Where the servers store notices. @default 'file' */
   readonly storage?: 'file' | 'memory'
-  /** A notice that nobody has dealt with goes after this time; the sweep of the store finds its jobs. @default '7d' */
+  /** The TTL of an unprocessed notice; afterwards the sweep of the store finds its jobs. @default '7d' */
   readonly maxAge?: Duration
   /** The JetStream domain, if the servers are leaf nodes of one. */
   readonly domain?: string
-  /** Given to the client's `connect` as it is: `authenticator`, `tls`, `user`, `pass`, `token`, `inboxPrefix`, … */
+  /** Passed to the client's `connect` unchanged: `authenticator`, `tls`, `user`, `pass`, `token`, … */
   readonly client?: Readonly<Record<string, unknown>>
-  /** A notice that a worker neither answers nor says to be working on comes again after this time. @default '30s' */
+  /**
+   * A notice that a worker neither answers nor reports as in progress is redelivered after this time.
+   * @default '30s'
+   */
   readonly held?: Duration
   readonly runtime?: Runtime
 }
@@ -57,7 +60,6 @@ export interface ResolvedOptions {
   readonly heldMs: number
   readonly domain: string | null
   readonly client: Readonly<Record<string, unknown>>
-  /** What the inboxes for answers begin with. */
   readonly inboxPrefix: string
   readonly runtime: Runtime
 }
@@ -74,27 +76,30 @@ export function resolveOptions(options: NatsNotifierOptions): ResolvedOptions {
     client = {},
   } = options
   if ((servers === undefined) === (connection === undefined)) {
-    throw new SkepError('OPTION_INVALID', 'Give the NATS notifier either servers or connection.')
+    throw new SkepError('OPTION_INVALID', 'The NATS notifier needs either servers or connection, not both.')
   }
   const list = servers === undefined ? [] : [servers].flat()
   if (
     servers !== undefined &&
     (list.length === 0 || !list.every((url) => typeof url === 'string' && url !== ''))
   ) {
-    throw new SkepError('OPTION_INVALID', 'servers is one URL or several, such as "nats://127.0.0.1:4222".')
+    throw new SkepError(
+      'OPTION_INVALID',
+      'servers must be one or more URLs, such as "nats://127.0.0.1:4222".',
+    )
   }
-  // It is a part of subjects and of the names of streams, which allow less than subjects do.
+  // It is part of subjects and of stream names, which allow fewer characters.
   if (typeof prefix !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(prefix)) {
-    throw new SkepError('OPTION_INVALID', 'The prefix has 1 to 64 letters, digits, "_" or "-".')
+    throw new SkepError('OPTION_INVALID', 'The prefix must have 1 to 64 letters, digits, "_" or "-".')
   }
   if (!(Number.isInteger(replicas) && replicas >= 1 && replicas <= 5)) {
     throw new SkepError('OPTION_INVALID', `replicas is ${replicas}; use 1, 3 or 5.`)
   }
   if (storage !== 'file' && storage !== 'memory') {
-    throw new SkepError('OPTION_INVALID', 'storage is "file" or "memory".')
+    throw new SkepError('OPTION_INVALID', 'storage must be "file" or "memory".')
   }
   if (domain !== undefined && !/^[A-Za-z0-9_-]+$/.test(domain)) {
-    throw new SkepError('OPTION_INVALID', 'A domain has letters, digits, "_" or "-".')
+    throw new SkepError('OPTION_INVALID', 'A domain must consist of letters, digits, "_" or "-".')
   }
   const { inboxPrefix } = client
   return Object.freeze({
@@ -125,14 +130,17 @@ export interface Access {
   readonly tls?: object
 }
 
-/** Takes the name and password, or the token, out of the URLs, where the client does not look for them. */
+/** Moves user and password, or the token, from the URLs to the options: the client ignores them in URLs. */
 export function readServers(urls: readonly string[]): Access {
   let access: Omit<Access, 'servers'> = {}
   const servers = urls.map((given) => {
     const text = given.includes('://') ? given : `nats://${given}`
     const url = URL.canParse(text) ? new URL(text) : null
     if (url === null || !/^(nats|tls):$/.test(url.protocol) || !/^\/?$/.test(url.pathname)) {
-      throw new SkepError('OPTION_INVALID', 'A server of NATS is not a URL such as "nats://127.0.0.1:4222".')
+      throw new SkepError(
+        'OPTION_INVALID',
+        'A NATS server is not a valid URL; use one such as "nats://127.0.0.1:4222".',
+      )
     }
     const { protocol, username, password, host } = url
     if (username !== '') {

@@ -6,15 +6,14 @@ import { writeNotice } from './message.ts'
 import type { Streams } from './streams.ts'
 import type { Subjects } from './subjects.ts'
 
-/** So many ids wait to be sent, and so many while the server is away. The oldest beyond that are told as hints, here. */
+/** The maximum number of pending ids, also while the server is unavailable. The oldest become local hints. */
 const MOST_IDS = 1_000_000
 const MOST_IDS_AWAY = 50_000
-/** So many notices are on their way at once. */
+/** The maximum number of notices in flight. */
 const AT_ONCE = 256
-/** Sent again after a failure, a little later each time. */
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 2_000
-/** Notices of one queue that are due so close together are merged. */
+/** Notices of one queue with due times this close together are merged. */
 const TOGETHER_MS = 1_000
 
 export interface OutboxOptions {
@@ -22,9 +21,9 @@ export interface OutboxOptions {
   readonly jetStream: JetStream
   readonly streams: Streams
   readonly subjects: Subjects
-  /** What comes within this time after a sending waits for its end. */
+  /** The minimum time between two batches. */
   readonly apartMs: number
-  /** Hears of work whose notice cannot be sent now, so that at least this process looks for it. */
+  /** Receives work whose notice cannot be sent now, so that at least this process looks for it. */
   readonly tellHere: (hints: readonly Hint[]) => void
 }
 
@@ -34,7 +33,7 @@ interface Draft extends NoticeSource {
   readonly ids: Set<string>
 }
 
-/** Notices on their way to the server. Each stays here until the server says that it has it: twice is better than never. */
+/** Unsent notices. Each stays here until the server confirms it: a duplicate is better than a loss. */
 export class Outbox {
   readonly #options: OutboxOptions
   readonly #drafts = new Map<string, Draft>()
@@ -55,12 +54,12 @@ export class Outbox {
     this.#running ??= this.#run()
   }
 
-  /** The server may be there again: no need to wait any longer. */
+  /** The server may be available again: ends the backoff. */
   retry(): void {
     this.#wake()
   }
 
-  /** Sends what is pending, once. */
+  /** Sends pending notices, once. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#wake()
@@ -69,7 +68,7 @@ export class Outbox {
 
   #draft(hint: NoticeHint, now: number): void {
     const { space, queue, dueAt, rank } = hint
-    // Jobs that are due now shall not wait in one notice with those that are due tomorrow: it would come too often.
+    // Jobs due now must not share a notice with those due tomorrow: it would be redelivered too often.
     const due = dueAt <= now ? 0 : Math.ceil(dueAt / TOGETHER_MS)
     const key = `${space}\n${queue}\n${due}`
     const draft: Draft = this.#drafts.get(key) ?? { space, queue, dueAt, rank, ids: new Set() }
@@ -90,7 +89,7 @@ export class Outbox {
 
   async #run(): Promise<void> {
     const { runtime, apartMs } = this.#options
-    // Deferred, so that what is told in one turn goes together.
+    // Deferred, so that all hints of one turn are sent together.
     await new Promise<void>((resolve) => runtime.defer(resolve))
     while (this.#drafts.size > 0) {
       const startedAt = runtime.mono()
@@ -112,7 +111,7 @@ export class Outbox {
     this.#wake = () => {}
   }
 
-  /** Sends all that is pending. What the server does not confirm is pending again. */
+  /** Sends all pending notices. Unconfirmed ones become pending again. */
   async #sendAll(): Promise<boolean> {
     const { streams, runtime } = this.#options
     const drafts = [...this.#drafts.values()]

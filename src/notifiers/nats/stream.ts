@@ -1,11 +1,11 @@
 /**
- * The connection to NATS, which comes back for ever.
+ * The connection to NATS, which reconnects without a limit.
  *
- *   idle ── first use ──▶ connecting ──▶ up ◀──▶ broken     (the client comes back by itself)
+ *   idle ── first use ──▶ connecting ──▶ up ◀──▶ broken     (the client reconnects)
  *                            ▲                     │ the client gave up
- *                            └────── waiting ◀─────┘        (a little longer after each failure)
+ *                            └────── waiting ◀─────┘        (with a backoff)
  *
- * A connection of the user's is only watched: when it is closed, the line is down for good.
+ * A connection passed by the user is only observed: once it is closed, the line stays down.
  */
 import { messageOf, SkepError } from '../../core/errors.ts'
 import { type Runtime, sleep } from '../../runtime/runtime.ts'
@@ -13,7 +13,7 @@ import type { NatsConnectionLike } from './connection.ts'
 
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5_000
-/** An answer that takes longer than this does not come. */
+/** The timeout of a reply. */
 const ANSWER_MS = 3_000
 
 export interface LineOptions {
@@ -30,7 +30,7 @@ export class Line {
   #connection: NatsConnectionLike | null = null
   #isUp = false
   #isStarted = false
-  /** Resolves when the attempt to connect that is under way is over, either way. */
+  /** Resolves when the current attempt to connect has ended, either way. */
   #attempt: Promise<unknown> = Promise.resolve()
   #error: unknown = new Error('Not connected yet.')
 
@@ -38,12 +38,12 @@ export class Line {
     this.#options = options
   }
 
-  /** The connection while there is one. */
+  /** The connection, while it is up. */
   get connection(): NatsConnectionLike | null {
     return this.#isUp ? this.#connection : null
   }
 
-  /** Why there is no connection now; undefined when there is one. */
+  /** Why there is no connection now; undefined if there is one. */
   get problem(): unknown {
     return this.#isUp ? undefined : this.#error
   }
@@ -52,14 +52,13 @@ export class Line {
     return this.#closing.signal.aborted
   }
 
-  /** Connects, if that has not begun yet. */
   start(): void {
     if (this.#isStarted) return
     this.#isStarted = true
     void this.#run()
   }
 
-  /** Calls `listener` after every connection and reconnection, and soon if there is one. */
+  /** Calls `listener` after every connection and reconnection, and soon if already connected. */
   onUp(listener: () => void): void {
     this.#listeners.add(listener)
     if (this.#isUp) this.#options.runtime.defer(() => this.#call(listener))
@@ -69,7 +68,7 @@ export class Line {
     this.#listeners.delete(listener)
   }
 
-  /** The connection, or null when there is none. Waits for an attempt that is under way. */
+  /** The connection, or null if there is none. Waits for an attempt in progress. */
   async settled(): Promise<NatsConnectionLike | null> {
     this.start()
     let awaited: Promise<unknown> | null = null
@@ -80,23 +79,23 @@ export class Line {
     return this.connection
   }
 
-  /** Asks, and waits for the answer. Fails at once while there is no connection. */
+  /** Sends a request and waits for the reply. Fails at once without a connection. */
   async request(subject: string, payload: string): Promise<Uint8Array> {
     const connection = await this.settled()
     if (connection === null) throw this.#error
     return (await connection.request(subject, payload, { timeout: ANSWER_MS })).data
   }
 
-  /** Sends, if there is a connection. What cannot be sent is lost. */
+  /** Sends, if there is a connection; otherwise the message is dropped. */
   send(subject: string, payload: string, reply?: string): void {
     try {
       this.connection?.publish(subject, payload, reply === undefined ? {} : { reply })
     } catch {
-      // The connection was closed just now.
+      // The connection was just closed.
     }
   }
 
-  /** Resolves true when all that was sent has reached the server, false when there is no answer. */
+  /** Resolves true when everything sent has reached the server, false without a reply. */
   async flush(): Promise<boolean> {
     return this.connection !== null && (await this.#answers(this.connection))
   }
@@ -120,7 +119,7 @@ export class Line {
     this.#listeners.clear()
     this.#lose(new Error('Closed.'))
     if (!this.#options.isOwn) return
-    // While it connects there is nothing to close yet; the connection is closed as soon as it is there.
+    // While connecting there is nothing to close yet; the connection is closed as soon as it is established.
     await this.#connection?.close().catch(() => {})
   }
 
@@ -147,13 +146,13 @@ export class Line {
     }
   }
 
-  /** Follows a connection until it is closed. */
+  /** Observes a connection until it is closed. */
   async #watch(connection: NatsConnectionLike): Promise<void> {
     this.#connection = connection
     const statuses = connection.status()
     const end = (): void => stop(statuses)
     this.#closing.signal.addEventListener('abort', end)
-    // A connection of the user's may be broken at this moment.
+    // A connection passed by the user may be broken at this point.
     if (this.#options.isOwn) this.#raise()
     else void this.#confirm(connection)
     for await (const { type } of statuses) {
@@ -195,7 +194,7 @@ export class Line {
   }
 }
 
-/** Ends the news of a connection, which otherwise would be kept for somebody who no longer reads them. */
+/** Ends the iterator of connection events, which would otherwise buffer them without a reader. */
 function stop(statuses: object): void {
   if ('stop' in statuses && typeof statuses.stop === 'function') statuses.stop()
 }

@@ -3,11 +3,11 @@ import type { NoticeSource } from '../../notifier/notices.ts'
 import type { JetStream } from './jetstream.ts'
 import type { Subjects } from './subjects.ts'
 
-/** The streams and consumers of notices: made when they are first needed, and again when they are gone. */
+/** The streams and consumers of notices: created on demand, and again if they were removed. */
 export class Streams {
   readonly #jetStream: JetStream
   readonly #subjects: Subjects
-  /** What is wrong, by who found it out. */
+  /** Current problems, by reporter. */
   readonly #problems = new Map<string, string>()
   #ready: Promise<void> | null = null
   #remark: string | undefined
@@ -17,17 +17,17 @@ export class Streams {
     this.#subjects = subjects
   }
 
-  /** Why notices do not flow; undefined when they do, as far as is known. */
+  /** Why notices are not delivered; undefined if there is no known problem. */
   get problem(): string | undefined {
     return this.#problems.values().next().value
   }
 
-  /** What is not as the options say, though it works. */
+  /** What differs from the options, although it works. */
   get remark(): string | undefined {
     return this.#remark
   }
 
-  /** Both streams are there, as far as is known. Fails when they cannot be had. */
+  /** Ensures that both streams exist. Fails if they cannot be created. */
   ready(): Promise<void> {
     if (this.#ready !== null) return this.#ready
     const ready = this.#make()
@@ -47,18 +47,18 @@ export class Streams {
     })
   }
 
-  /** Something went wrong, so whoever needs the streams next looks whether they are still there. */
+  /** Makes the next caller check again whether the streams exist. */
   doubt(): void {
     this.#ready = null
   }
 
-  /** Somebody cannot go on. It tells when it can. */
+  /** Records a problem of a reporter, until {@link trust} clears it. */
   blame(who: string, error: unknown): void {
     this.doubt()
     this.#problems.set(who, messageOf(error))
   }
 
-  /** It works again. */
+  /** Clears the problem of a reporter. */
   trust(who: string): void {
     this.#problems.delete(who)
   }

@@ -1,8 +1,7 @@
-/** The names that NATS knows things by. */
 import { createHash } from 'node:crypto'
 import type { NoticeSource } from '../../notifier/notices.ts'
 
-/** Longer tokens than this are replaced by their hash. */
+/** Longer tokens are replaced by their hash. */
 const LONGEST_TOKEN = 400
 
 export interface Subjects {
@@ -13,7 +12,7 @@ export interface Subjects {
   readonly noticeStream: string
   readonly deadStream: string
   noticesOf(source: NoticeSource): string
-  /** The name of the durable consumer, which is a folder's name on the server's disk and so must be short. */
+  /** The name of the durable consumer, which is a folder on the server's disk and so must be short. */
   consumerOf(source: NoticeSource): string
 }
 
@@ -32,8 +31,8 @@ export function subjectsOf(prefix: string): Subjects {
 }
 
 /**
- * A name as one token of a subject: letters, digits, `_` and `-` stay as they are, every other byte becomes `=` and two
- * digits, so that nothing in a name has a meaning to NATS, and no two names are the same token.
+ * Encodes a name as one token of a subject: letters, digits, `_` and `-` stay, every other byte becomes `=`
+ * and two hex digits. So no character has a meaning to NATS, and tokens are unique.
  */
 export function tokenOf(name: string): string {
   if (name === '') return '='

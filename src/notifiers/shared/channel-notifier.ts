@@ -4,30 +4,29 @@ import { Bus } from './fan-out.ts'
 import { readLetter, writeLetter } from './hint-codec.ts'
 import { Outgoing } from './throttle.ts'
 
-/** The way to the other processes: a channel of a server, on which everybody hears what anybody says. */
+/** The connection to the other processes: a pub/sub channel of a server. */
 export interface HintChannel {
   send(payload: string): Promise<void>
-  /** A store publishes on this channel what it is handed with an insert. @default false */
+  /** A store publishes messages on this channel that are passed with an insert. @default false */
   readonly takesLetters?: boolean
-  /** The connection that listens and comes back by itself; null when the user wants none. */
+  /** The listening connection, which reconnects; null if disabled. */
   readonly session: {
     listen(listener: { onPayload(payload: string): void; onUp(): void }): () => void
-    /** Why nothing is heard now; undefined when all is well. */
+    /** Why no hints are received now; undefined if all is well. */
     readonly problem: string | undefined
-    /** It does not try again, because that cannot help. @default false */
+    /** It does not retry, because that cannot help. @default false */
     readonly hasGivenUp?: boolean
   } | null
 }
 
 export interface ChannelNotifierOptions {
   readonly runtime: Runtime
-  /** Messages go at most once in this time; what is told between is merged into the next. */
+  /** The minimum time between two messages; hints in between are merged into the next. */
   readonly apartMs: number
-  /** The longest message. */
   readonly mostBytes: number
 }
 
-/** Hints over a channel. Inside the process they take the short way, without the server; to others they go merged. */
+/** Hints over a channel. Inside the process they are delivered directly; to other processes merged. */
 export function createChannelNotifier(
   channel: HintChannel,
   { runtime, apartMs, mostBytes }: ChannelNotifierOptions,
@@ -40,7 +39,7 @@ export function createChannelNotifier(
   let stopListening: (() => void) | null = null
   let last: { readonly hint: WorkHint; readonly text: string } | null = null
 
-  /** Whoever enqueues one job after the other says the same each time. */
+  /** Caches the last message: a caller that enqueues one job after the other repeats it. */
   const letterFor = (hints: readonly Hint[]): string => {
     const [hint] = hints
     if (!hint || hints.length > 1 || hint.kind !== 'work' || hint.ids) {
@@ -58,7 +57,7 @@ export function createChannelNotifier(
       channel.session?.listen({
         onPayload(payload) {
           const letter = readLetter(payload, mostBytes)
-          // Our own hints were heard when they were published.
+          // Our own hints were delivered when they were published.
           if (letter !== null && letter.sender !== sender) bus.hear(letter.hints)
         },
         onUp: () => bus.tell([{ kind: 'sync' }]),
@@ -84,8 +83,8 @@ export function createChannelNotifier(
       if (isClosed) return { end: () => {} }
       let isGreeting = true
       return bus.add((hints) => {
-        // The first call says "look at everything". While nothing is heard yet it would come too early: what is
-        // told between it and the connection would be missed. The connection's own sync takes its place.
+        // The first call is a sync. Before the channel listens it would be too early: hints between it and
+        // the connection would be missed. The sync of the connection replaces it.
         const isEarly = isGreeting && channel.session !== null && channel.session.problem !== undefined
         isGreeting = false
         if (!isEarly) listener(hints)
@@ -93,11 +92,10 @@ export function createChannelNotifier(
     },
 
     health() {
-      if (channel.session === null)
-        return { status: 'off', detail: 'Not listening, by choice (listen: false).' }
+      if (channel.session === null) return { status: 'off', detail: 'Not listening (listen: false).' }
       const { problem, hasGivenUp = false } = channel.session
       if (problem === undefined) return { status: 'up', detail: 'Listening.' }
-      return { status: 'down', detail: `Not listening${hasGivenUp ? '' : ', trying again'}: ${problem}` }
+      return { status: 'down', detail: `Not listening${hasGivenUp ? '' : ', retrying'}: ${problem}` }
     },
 
     async close() {

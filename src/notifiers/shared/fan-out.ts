@@ -1,7 +1,7 @@
 import { type Hint, type HintListener, mergeHints, type Subscription } from '../../notifier/notifier.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 
-/** Brings hints to the subscribers of this process: never inside the call that told them, and merged. */
+/** Delivers hints to the subscribers of this process: merged, never inside the call that published them. */
 export class Bus {
   readonly #runtime: Runtime
   readonly #listeners = new Map<symbol, HintListener>()
@@ -21,7 +21,7 @@ export class Bus {
     for (const hint of hints) this.#pending.push(hint)
   }
 
-  /** Brings hints that came from outside, where nobody is in the middle of a call, at once. */
+  /** Delivers hints from outside at once: no caller is in the middle of a call. */
   hear(hints: readonly Hint[]): void {
     if (hints.length === 0 || !this.isHeard) return
     for (const hint of hints) this.#pending.push(hint)
@@ -49,17 +49,17 @@ export class Bus {
     const hints = mergeHints(this.#pending)
     this.#pending = []
     if (hints.length === 0) return
-    // Whoever subscribes while others are called hears of these hints by its own sync.
+    // A listener added during delivery gets these hints through its own sync.
     const keys = Array.from(this.#listeners.keys())
     for (const key of keys) this.#call(key, hints)
   }
 
   #call(key: symbol, hints: readonly Hint[]): void {
     try {
-      // One that was called before may have ended it.
+      // A listener called earlier may have removed it.
       this.#listeners.get(key)?.(hints)
     } catch {
-      // A listener that throws must not keep the others from their hints, and a hint may be lost.
+      // A listener that throws must not affect the others, and a hint may be lost.
     }
   }
 }

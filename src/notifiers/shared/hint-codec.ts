@@ -1,4 +1,4 @@
-/** Hints as the text of one message. Whoever may connect to the server may send one, so nothing in it is trusted. */
+/** Encodes hints as one message. Any client of the server may send one, so nothing in it is trusted. */
 import type { Hint } from '../../notifier/notifier.ts'
 
 export interface Letter {
@@ -6,13 +6,13 @@ export interface Letter {
   readonly hints: readonly Hint[]
 }
 
-/** One letter for these hints. When it would have more bytes than may be, it says only that there is something to see. */
+/** Encodes these hints as one message; above the maximum size as a sync. */
 export function writeLetter(sender: string, hints: readonly Hint[], mostBytes: number): string {
   const text = JSON.stringify([sender, ...hints.map(toTuple)])
   return Buffer.byteLength(text) <= mostBytes ? text : JSON.stringify([sender, ['sync']])
 }
 
-/** The letter, or null for anything that is not one. */
+/** Decodes a message; null if it is invalid. */
 export function readLetter(text: string, mostBytes: number): Letter | null {
   if (text.length > mostBytes) return null
   try {

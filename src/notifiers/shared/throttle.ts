@@ -1,7 +1,7 @@
 import { type Hint, mergeHints } from '../../notifier/notifier.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 
-/** Hints on their way out. The first goes at once; what follows it within `apartMs` is merged into the next. */
+/** Throttles outgoing hints: the first is sent at once; those within `apartMs` are merged into the next. */
 export class Outgoing {
   readonly #runtime: Runtime
   readonly #apartMs: number
@@ -19,12 +19,14 @@ export class Outgoing {
 
   add(hints: readonly Hint[]): void {
     for (const hint of hints) this.#pending.push(hint)
-    // Merged now and then, so that a server that is away does not let them pile up.
+    // Merged occasionally, so that they do not pile up while a server is unavailable.
     if (this.#pending.length > 1_000) this.#pending = mergeHints(this.#pending)
     this.#plan()
   }
 
-  /** Whether somebody else may send hints now, in place of this. Not while any wait here: what he sends may fail for reasons of its own. */
+  /**
+   * Whether the caller may send hints now instead. Not while some are pending: the caller's call may fail.
+   */
   takeTurn(): boolean {
     const now = this.#runtime.mono()
     if (this.#sending || this.#pending.length > 0 || this.#lastSent + this.#apartMs > now) return false
@@ -32,7 +34,7 @@ export class Outgoing {
     return true
   }
 
-  /** Sends what is pending. Resolves when it is sent, or lost. */
+  /** Sends pending hints. Resolves when they are sent, or lost. */
   async flush(): Promise<void> {
     await this.#sending
     this.#sendNow()
@@ -47,7 +49,7 @@ export class Outgoing {
       this.#isPlanned = false
       this.#sendNow()
     }
-    // Deferred even when nothing has to be waited for, so that hints of one turn go together.
+    // Deferred even without a delay, so that all hints of one turn are sent together.
     if (waitMs <= 0) this.#runtime.defer(send)
     else this.#runtime.timer(waitMs, send, { background: true })
   }
@@ -58,7 +60,7 @@ export class Outgoing {
     this.#pending = []
     this.#lastSent = this.#runtime.mono()
     this.#sending = this.#send(hints)
-      // A hint that could not be sent is lost, which is what hints may be: polling finds the work.
+      // A hint that cannot be sent is lost, as hints may be: polling finds the work.
       .catch(() => {})
       .finally(() => {
         this.#sending = null

@@ -124,7 +124,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
         policy: [
           'On success: done, kept for 3 d.',
           'On an error: up to 20 retries, 1 s to 1 h apart, then dead, kept for 30 d.',
-          'A run may take 30 s; after that: up to 12 retries, 5 s to 1 h apart, then dead, kept for 30 d.',
+          'An attempt may take 30 s; after that: up to 12 retries, 5 s to 1 h apart, then dead, kept for 30 d.',
           'If a worker dies with it: up to 5 retries, at once, then dead, kept for 30 d.',
           'Cancelled: kept for 3 d.',
         ],

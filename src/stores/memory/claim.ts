@@ -47,7 +47,7 @@ export class Claims {
     }
   }
 
-  /** Claims from one source. Returns when a rate or a hold lets the next job start, if that is why it stopped. */
+  /** Claims from one source. If a rate or a hold stopped it, returns when the next job may start. */
   #from(
     source: Source,
     { ids, first = [] }: Pick<ClaimCall, 'ids' | 'first'>,
@@ -88,7 +88,7 @@ export class Claims {
     return earlier(startsAt, orNull(next))
   }
 
-  /** What the token of an earlier claim holds, with leases that begin anew. */
+  /** The jobs that the token of an earlier claim holds, with renewed leases. */
   #again(call: Omit<ClaimCall, 'now'>, { space, queue }: Source, now: number): Job[] {
     const { table } = this.#jobs
     const held = table.inState(space, queue, 'running').filter(({ token }) => token === call.token)
@@ -97,7 +97,7 @@ export class Claims {
     return kept
   }
 
-  /** The named jobs of a source, as far as they are due and in its range. */
+  /** The named jobs of a source that are due and in its key range. */
   #named(ids: readonly string[], { space, queue, keys }: Source, now: number): Job[] {
     return [...new Set(ids)]
       .map((id) => this.#jobs.table.get(space, id))

@@ -51,20 +51,19 @@ import type {
 import type { InsertResult } from '../../store/store.ts'
 import { keyOf } from './table.ts'
 
-/** What the flows need of the jobs. */
 interface FlowJobs {
   insert(job: NewJob, now: number): InsertResult
   has(space: string, id: string): boolean
 }
 
-/** How a job ended that is no longer there to tell. */
+/** The outcome of a job that was removed. */
 export interface Ending {
   readonly state: FinalState
   readonly result: string | null
   readonly failure: string | null
 }
 
-/** Groups, their outcomes, and runs: the rules of `core/flows/groups.ts` and `core/flows/runs.ts` over maps. */
+/** Groups, their outcomes, and runs: `core/flows/groups.ts` and `core/flows/runs.ts` over maps. */
 export class Flows {
   readonly #jobs: FlowJobs
   readonly #groups = new Map<string, Group>()
@@ -73,9 +72,9 @@ export class Flows {
   readonly #runs = new Map<string, Run>()
   /** The jobs and runs that are members, by group and number. */
   readonly #members = new Map<string, Map<number, OpenMember>>()
-  /** Groups of which something changed in this call, each with when it had ended before. */
+  /** Groups changed in this call, each with its previous `endedAt`. */
   readonly #touched = new Map<string, number | null>()
-  /** Since when there are outcomes of groups that are not there. */
+  /** When the first outcome arrived for a group that does not exist yet. */
   readonly #aloneSince = new Map<string, number>()
   #enqueued: Enqueued[] = []
 
@@ -88,7 +87,7 @@ export class Flows {
   makeGroup(made: NewGroup, now: number): void {
     if (this.#groups.has(made.id)) return
     let group = createGroup(made, now)
-    // Somebody outside may have been earlier.
+    // An external member may have been reported before.
     for (const { state } of this.#outcomesOf(made.id).values()) group = counted(group, null, state, now)
     if (group.size === 0) group = { ...group, endedAt: now }
     this.#groups.set(made.id, group)
@@ -96,12 +95,12 @@ export class Flows {
     this.#touched.set(made.id, null)
   }
 
-  /** Which of these runs cannot be, because runs of other flows have their ids. */
+  /** The runs whose ids belong to runs of other flows. */
   takenRuns(made: readonly NewRun[]): TakenRun[] {
     return takenRunsAmong(made, ({ space, id }) => this.run(space, id)?.flow)
   }
 
-  /** Whether it was made; otherwise it was there. */
+  /** Returns false if the run exists already. */
   makeRun(made: NewRun, now: number): boolean {
     if (this.#runs.has(keyOf(made))) return false
     this.#runs.set(keyOf(made), createRun(made, now))
@@ -109,7 +108,7 @@ export class Flows {
     return true
   }
 
-  /** A job was inserted. If another holds its unique key, it is a member that has ended. */
+  /** A job was inserted. If another job holds its unique key, it counts as a member that has ended. */
   inserted(job: NewJob, result: InsertResult, now: number): void {
     if (job.member === null) return
     if (result.status !== 'duplicate') {
@@ -125,7 +124,7 @@ export class Flows {
 
   // ── ending ─────────────────────────────────────────────────────────────────────────────────────
 
-  /** Keeps account of a job that changed. `ending`: how it ended, if it is gone by now. */
+  /** Updates groups after a change of a job. `ending`: its outcome, if it was removed. */
   track(before: Job | null, after: Job | null, ending: Ending | null, now: number): void {
     const job = (after ?? before) as Job
     const { member } = job
@@ -139,7 +138,7 @@ export class Flows {
     this.#end(member, { id: job.id, state: state as FinalState, result, failure }, now)
   }
 
-  /** Whether a member of this group may run again. */
+  /** Whether a member of this group may be retried. */
   mayRejoin(group: string): boolean {
     return mayRejoin(group, {
       groupOf: (id) => this.#groups.get(id),
@@ -197,15 +196,17 @@ export class Flows {
     )
   }
 
-  /** Enqueues what groups have to, and tells in which queues. Every call that changes something ends with it. */
+  /**
+   * Enqueues the jobs of groups that fire, and returns their queues. Ends every call that changes something.
+   */
   fire(now: number): readonly Enqueued[] {
-    // What is enqueued may itself end a member at once, so there may be more on the way.
+    // An enqueued job may itself end a member at once, so the map may grow during the iteration.
     for (const [id, endedAt] of this.#touched) {
       this.#touched.delete(id)
       const group = this.#groups.get(id) as Group
       const due = dueEvents(group)
       const fired = GROUP_EVENTS.filter((event) => group.fired.includes(event) || due.includes(event))
-      // One that went on and ended again in the same call has never gone on for others.
+      // A group reopened and ended again in the same call counts as never reopened.
       this.#groups.set(id, { ...group, fired, endedAt: group.endedAt && (endedAt ?? group.endedAt) })
       for (const event of due) {
         const job = group.jobs[event]
@@ -365,7 +366,7 @@ export class Flows {
   }
 }
 
-/** Some of a group's, by number, without looking at those before the page. */
+/** A page of a group's items, by number, without reading those before it. */
 function pageOf<Item>(
   group: Group,
   all: ReadonlyMap<number, Item>,

@@ -1,7 +1,7 @@
 import { type Hold, holdKey, holdsQueue, latestEnd, stands } from '../../core/lanes/holds.ts'
 import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
 
-/** The holds, few as they are, in the order in which they were put. */
+/** The holds, a short list in insertion order. */
 export class Holds {
   readonly #holds = new Map<string, Hold>()
 
@@ -21,19 +21,19 @@ export class Holds {
     return known !== undefined && stands(known, now)
   }
 
-  /** The holds that concern a space, or all. */
+  /** The active holds that concern a space, or all. */
   standing(space: string | undefined, now: number): Hold[] {
     return [...this.#holds.values()].filter(
       (hold) => stands(hold, now) && (space === undefined || hold.space === null || hold.space === space),
     )
   }
 
-  /** Until when a queue as a whole is held; 0 when it is not. */
+  /** When the holds on a whole queue end; 0: not held. */
   endOf(space: string, queue: string, now: number): number {
     return latestEnd(this.standing(space, now).filter((hold) => holdsQueue(hold, space, queue)))
   }
 
-  /** Until when one lane is held by holds of its own; 0 when it is not. */
+  /** When the holds on one lane end; 0: not held. */
   laneEnd(space: string, queue: string, lane: string, now: number): number {
     const own = this.standing(space, now).filter((hold) => hold.queue === queue && hold.lane === lane)
     return latestEnd(own)

@@ -9,11 +9,11 @@ interface Notes {
   readonly lines: readonly KeptLine[]
 }
 
-/** The notes of all jobs: the rules of `core/notes.ts` over a map. */
+/** The logs of all jobs: the rules of `core/jobs/job-log.ts` over a map. */
 export class NoteBook {
   readonly #notes = new Map<string, Notes>()
 
-  /** Writes a note about `job`, if the token has a right to. */
+  /** Writes a note about `job`, if the token is its current or last one. */
   write(job: Job | undefined, token: string, note: Note, now: number): NoteResult {
     const held = holder(job, token)
     if (job === undefined) return { status: 'refused', reason: 'gone' }
@@ -35,12 +35,12 @@ export class NoteBook {
     return { progress, lines: lines.map(({ start: _start, ...line }) => line), last, dropped }
   }
 
-  /** The job is gone. */
+  /** Removes the log of a removed job. */
   remove(job: Pick<Job, 'space' | 'id'>): void {
     this.#notes.delete(keyOf(job))
   }
 
-  /** Removes what is too old, whatever became of its job. */
+  /** Removes expired logs, whether or not their jobs exist. */
   prune(now: number): void {
     for (const [key, { head }] of this.#notes) if (head.until <= now) this.#notes.delete(key)
   }

@@ -31,21 +31,21 @@ import { NoteBook } from './job-log.ts'
 import { Lines } from './lanes.ts'
 import { keyOf, Table } from './table.ts'
 
-/** Who has a unique key, and until when if it is for a span of time. */
+/** The holder of a unique key, and the end of its window if it has one. */
 interface KeyHolder {
   readonly jobId: string
   readonly until: number | null
 }
 
-/** A job that was removed: until when its id is remembered, and by whose settlement it went where. */
+/** A removed job: how long its id is remembered, which settlement removed it, and its final state. */
 interface Discarded {
   readonly until: number
-  /** Null when no holder did it: then no settlement can be a repetition. */
+  /** Null: not removed by a settlement, so none can be a repetition. */
   readonly token: string | null
   readonly state: JobState
 }
 
-/** All jobs, and what has to change with them: unique keys, lanes, notes, and the ids of those that left. */
+/** All jobs, and what changes with them: unique keys, lanes, logs, and the ids of removed jobs. */
 export class Jobs {
   readonly table: Table
   readonly lines: Lines
@@ -53,7 +53,7 @@ export class Jobs {
   readonly notes: NoteBook = new NoteBook()
   readonly flows: Flows
   readonly #uniques = new Map<string, KeyHolder>()
-  /** By space and id, and then by the queue in which the job was. */
+  /** By space and id, and then by the queue of the job. */
   readonly #discarded = new Map<string, Map<string, Discarded>>()
 
   constructor(onChange?: (before: Job | null, after: Job | null) => void) {
@@ -65,7 +65,7 @@ export class Jobs {
     })
   }
 
-  /** Puts a job in the place of what it was before, anything but claimed. */
+  /** Replaces the record of a job, for all transitions except a claim. */
   put(job: Job, now: number): void {
     const before = this.table.get(job.space, job.id) ?? null
     this.table.put(job)
@@ -73,7 +73,7 @@ export class Jobs {
     this.flows.track(before, job, null, now)
   }
 
-  /** `ending`: how it ended, if that is why it goes. */
+  /** `ending`: its outcome, if it is removed because it ended. */
   #remove(job: Job, ending: Ending | null, now: number): void {
     this.table.remove(job)
     this.lines.track(job, null, now)
@@ -113,7 +113,7 @@ export class Jobs {
     return { status: 'ok', state: created.state, dueAt: created.dueAt }
   }
 
-  /** Which of these jobs cannot be, because jobs of other queues have their ids. The job `leaving` is about to go. */
+  /** The jobs whose ids belong to jobs of other queues. The job `leaving` is about to be removed. */
   taken(jobs: readonly NewJob[], leaving: Job | null | undefined = null): TakenId[] {
     return takenAmong(jobs, ({ space, id }) => {
       const known = this.table.get(space, id)
@@ -134,7 +134,7 @@ export class Jobs {
     }
     if (settlement.note) this.notes.write(job, settlement.token, settlement.note, now)
     if (held === 'settled') return { status: 'ok', state: (job as Job).state }
-    // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
+    // The settlement that removed a job can be repeated as well, while the job's id is remembered.
     const left = job || kept === null ? [] : (this.#discarded.get(keyOf(settlement))?.values() ?? [])
     const gone = [...left].find(({ token }) => token === kept)
     if (gone) return { status: 'ok', state: gone.state }
@@ -157,7 +157,7 @@ export class Jobs {
     return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
   }
 
-  /** `moved` gets the job if it came to another place in line. */
+  /** Adds the job to `moved` if its place in the queue changes. */
   change(
     job: Job | undefined,
     id: string,
@@ -222,22 +222,22 @@ export class Jobs {
     return put
   }
 
-  /** Tells a lane until when it is held. */
+  /** Updates the end of the holds on a lane. */
   showLane({ space, queue, lane }: HoldTarget, now: number): void {
     if (space === null || queue === null || lane === null) return
     this.lines.make(space, queue, now).hold(lane, this.holds.laneEnd(space, queue, lane, now), now)
   }
 
-  /** Gives up the unique key of a job that has reached the end of the key's scope. */
+  /** Releases the unique key of a job at the end of the key's scope. */
   release(job: Job, at: 'claim' | 'end'): void {
     if (job.uniqueKey === null || job.uniqueScope === 'window') return
     if (at === 'claim' && job.uniqueScope !== 'queued') return
     const key = uniqueKey(job.space, job.queue, job.uniqueKey)
-    // Only the holder lets go: the key may belong to a later job by now.
+    // Only the holder releases it: the key may belong to a later job by now.
     if (this.#uniques.get(key)?.jobId === job.id) this.#uniques.delete(key)
   }
 
-  /** Removes finished jobs whose time is over, and forgets what need not be remembered. Returns how many jobs. */
+  /** Removes expired finished jobs, and other expired entries. Returns the number of jobs. */
   prune(limit: number, now: number): number {
     this.holds.prune(now)
     this.lines.prune(now)
@@ -261,14 +261,13 @@ export class Jobs {
     return over.length
   }
 
-  /** Remembers no more than the id of a job that is removed, so that it cannot come back. */
+  /** Remembers the id of a removed job, so that a repeated insert does not restore it. */
   #forget(job: Pick<Job, 'space' | 'id' | 'queue' | 'state'>, token: string | null, now: number): void {
     const { queue, state } = job
     const left = this.#discarded.get(keyOf(job)) ?? new Map<string, Discarded>()
     this.#discarded.set(keyOf(job), left.set(queue, { until: now + REMEMBER_DISCARDED_MS, token, state }))
   }
 
-  /** What a verdict says about the lane of its job. */
   #applyToLane({ space, queue, lane }: Job, verdict: LaneVerdict, now: number): void {
     const key = lane ?? DEFAULT_LANE
     if ('waitMs' in verdict) this.lines.make(space, queue, now).wait(key, now + verdict.waitMs, now)
@@ -287,7 +286,7 @@ function reasonIn(failure: string | null): string {
   return failure === null ? '' : (JSON.parse(failure) as { message: string }).message
 }
 
-/** Whether somebody may still repeat the insert of a finished job. */
+/** Whether the insert of a finished job may still be repeated. */
 function isFresh(job: Job, now: number): boolean {
   return (job.finishedAt as number) > now - REMEMBER_DISCARDED_MS
 }

@@ -20,25 +20,25 @@ import type {
 import { Line, type SharedLimit } from './limited-queue.ts'
 import type { Table } from './table.ts'
 
-/** The limits, and the lines of the queues that have some. */
+/** The limits, and the state of limited queues. */
 export class Lines {
   readonly #table: Table
   readonly #records = new Map<string, { readonly space: string; readonly record: LimitRecord }>()
   /** By space, then by queue. */
   readonly #lines = new Map<string, Map<string, Line>>()
-  /** When the buckets of shared limits are full again. */
+  /** When the token buckets of shared limits are full again. */
   readonly #fullAtUs = new Map<string, number>()
 
   constructor(table: Table) {
     this.#table = table
   }
 
-  /** The line of a queue; undefined while it is not limited. */
+  /** The state of a limited queue; undefined if it has no limits. */
   get(space: string, queue: string): Line | undefined {
     return this.#lines.get(space)?.get(queue)
   }
 
-  /** The line of a queue, which becomes limited if it was not: what runs counts from now on. */
+  /** The state of a queue, which becomes limited if it was not: running jobs count from now on. */
   make(space: string, queue: string, now: number): Line {
     const known = this.get(space, queue)
     if (known) return known
@@ -55,7 +55,7 @@ export class Lines {
     return line
   }
 
-  /** Keeps account of a job that was changed by anything but a claim. */
+  /** Updates lanes after any change of a job except a claim. */
   track(before: Job | null, after: Job | null, now: number): void {
     const job = (after ?? before) as Job
     const line = job.lane === null ? this.get(job.space, job.queue) : this.make(job.space, job.queue, now)
@@ -68,7 +68,7 @@ export class Lines {
       line.revisit(lane, changed, now)
   }
 
-  /** The limit that a line shares with others, if it does. */
+  /** The limit that a queue shares with others, if any. */
   sharedOf(space: string, { limits }: Line): SharedLimit | null {
     if (limits.shared === null) return null
     const name = limits.shared
@@ -171,13 +171,13 @@ export class Lines {
   }
 }
 
-/** The earlier of two moments; null stands for none. */
+/** The earlier of two timestamps; null: none. */
 export function earlier(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b
   return Math.min(a, b)
 }
 
-/** A moment, or null for one that never comes. */
+/** A timestamp, or null if it never comes. */
 export function orNull(moment: number): number | null {
   return moment >= NEVER ? null : moment
 }

@@ -27,23 +27,20 @@ import {
 } from '../../core/lanes/lanes.ts'
 import { Heap } from '../../runtime/heap.ts'
 
-/** The limit that a queue shares with others, as its line sees it. */
 export interface SharedLimit {
   readonly limit: Limit
   readonly meter: Meter
   charge(cost: number, now: number): void
 }
 
-/** Where the jobs of a line come from. */
 export interface LineJobs {
   get(id: string): Job | undefined
-  /** The first ready job of a lane. */
   first(lane: string): Job | undefined
 }
 
 /**
- * One limited queue: its lanes, and what of its limits is in use. Lanes are never changed in place, so an entry of a
- * heap is current exactly if the line still holds that very object.
+ * One limited queue: its lanes, and the current usage of its limits. Lanes are immutable, so an entry of a
+ * heap is current exactly if it is the same object as the stored lane.
  */
 export class Line {
   limits: QueueLimits
@@ -52,9 +49,9 @@ export class Line {
   #clock = 0
   readonly #jobs: LineJobs
   readonly #lanes = new Map<string, Lane>()
-  /** The keys of those that were eligible when they were put. */
+  /** The keys of lanes that were eligible when they were stored. */
   readonly #next = new Set<string>()
-  /** One heap for all lanes; from the first claim with a range on, one for each slice. */
+  /** One heap for all lanes; from the first claim with a key range on, one per slice. */
   #eligible: Heap<Lane>[] = [new Heap<Lane>(byTurn)]
   #waiting = new Heap<Lane>((a, b) => wakesAt(a) - wakesAt(b))
 
@@ -64,11 +61,10 @@ export class Line {
     this.laneLimitOf = laneLimitOf
   }
 
-  /** What limits are has changed. */
   changed(limits: QueueLimits, laneLimitOf: (key: string) => LaneLimit, now: number): void {
     this.limits = limits
     this.laneLimitOf = laneLimitOf
-    // Putting one in its place moves nothing, so all are visited once.
+    // Replacing an entry of a Map keeps its position, so each lane is visited once.
     for (const lane of this.#lanes.values()) this.#stay({ ...lane }, now)
   }
 
@@ -80,12 +76,12 @@ export class Line {
     return this.#lanes.values()
   }
 
-  /** Something of this lane may be ready. */
+  /** A job of this lane may be ready. */
   activate(key: string, now: number): void {
     this.#put(activated(this.#laneOf(key)), now)
   }
 
-  /** A lease begins that nobody chose here: it ran before the queue was limited. */
+  /** Counts a lease from before the queue was limited. */
   found(key: string, now: number): void {
     const lane = this.#laneOf(key)
     this.#put({ ...lane, running: lane.running + 1 }, now)
@@ -100,7 +96,6 @@ export class Line {
     this.meter = { ...this.meter, running: this.meter.running - 1 }
   }
 
-  /** A job was changed that did not run. */
   revisit(key: string, job: ChangedJob, now: number): void {
     this.#put(revisited(this.#laneOf(key), job), now)
   }
@@ -114,14 +109,14 @@ export class Line {
     this.#put({ ...this.#laneOf(key), heldUntil: until }, now)
   }
 
-  /** When the next lane that waits is to be looked at. */
+  /** When the next waiting lane may become eligible. */
   nextWake(): number {
     return this.#first(this.#waiting) ? wakesAt(this.#waiting.peek() as Lane) : NEVER
   }
 
   /**
-   * Takes up to `room` jobs, each portion from the lane whose turn it is, of those in a range if one is given. Returns when a rate of
-   * the queue lets the next one start, if that is why it stopped.
+   * Takes up to `room` jobs, each portion from the lane whose turn it is, within the key range if there is
+   * one. If a rate of the queue stopped it, returns when the next job may start.
    */
   serve(
     room: number,
@@ -161,7 +156,7 @@ export class Line {
     return null
   }
 
-  /** Takes a named job, if nothing stands against it. It starts out of turn, so the clock stays. */
+  /** Takes a named job, if all limits allow it. It starts out of turn, so the clock stays. */
   takeNamed(job: Job, shared: SharedLimit | null, now: number): boolean {
     this.#wake(now)
     const lane = this.#put(activated(this.#laneOf(job.lane ?? DEFAULT_LANE)), now)
@@ -175,7 +170,7 @@ export class Line {
     return true
   }
 
-  /** Forgets lanes that have nothing to remember. */
+  /** Removes lanes without any state. */
   prune(now: number): void {
     for (const lane of this.#lanes.values()) {
       const isBlank = !lane.active && lane.running === 0 && lane.occupant === null && wakesAt(lane) <= now
@@ -195,7 +190,7 @@ export class Line {
     return shared ? Math.max(own, rateStartsAt(shared.limit, shared.meter, job.cost)) : own
   }
 
-  /** The job that a lane would start now. If it has none, or none yet, the lane is put aside. */
+  /** The job that a lane would start now. If there is none, the lane becomes idle or waits. */
   #head(lane: Lane, now: number): Job | undefined {
     if (lane.occupant === null || !this.laneLimitOf(lane.key).strict) return this.#firstOf(lane, now)
     const occupant = this.#jobs.get(lane.occupant)
@@ -219,7 +214,7 @@ export class Line {
     return undefined
   }
 
-  /** The lane whose turn it is, of those in some heaps. */
+  /** The lane whose turn it is, among these heaps. */
   #nextLane(heaps: readonly Heap<Lane>[], now: number): Lane | undefined {
     let next: Lane | undefined
     for (const heap of heaps) {
@@ -228,7 +223,7 @@ export class Line {
           if (!next || byTurn(lane, next) < 0) next = lane
           break
         }
-        // The clock went back.
+        // The clock went back, so it is not eligible any more.
         heap.pop()
         this.#next.delete(lane.key)
         this.#waiting.push(lane)
@@ -237,7 +232,7 @@ export class Line {
     return next
   }
 
-  /** Keeps the lanes of each slice apart from now on, so that nobody has to look at those of others. */
+  /** Splits the eligible lanes by slice, so that a claim does not visit lanes of other ranges. */
   #divide(now: number): void {
     if (this.#eligible.length > 1) return
     this.#eligible = Array.from({ length: SLICES }, () => new Heap<Lane>(byTurn))
@@ -277,13 +272,13 @@ export class Line {
     return this.#lanes.get(key) ?? newLane(key, this.#clock)
   }
 
-  /** The same lane in another state. If it is eligible it does not stand behind the clock. */
+  /** Stores a lane in a new state. If it is eligible, its turn is moved up to the clock. */
   #put(lane: Lane, now: number): Lane {
     const isNext = this.#hasRoom(lane) && wakesAt(lane) <= now
     return this.#keep(isNext ? { ...lane, turn: Math.max(lane.turn, entry(this.#clock)) } : lane, now)
   }
 
-  /** The same lane in another state. If it was eligible its turn is as it was. */
+  /** Stores a lane in a new state. If it was eligible, its turn stays. */
   #stay(lane: Lane, now: number): void {
     if (this.#next.has(lane.key)) this.#keep(lane, now)
     else this.#put(lane, now)

@@ -4,7 +4,7 @@ import { byKey, DEFAULT_LANE } from '../../core/lanes/lanes.ts'
 import type { CountCall, CountReply, ListCall, ListReply, Selection, Where } from '../../store/store.ts'
 import type { Table } from './table.ts'
 
-/** The jobs of a selection, in the order of the list. */
+/** The jobs of a selection, in list order. */
 export function select(table: Table, space: string, selection: Selection, oldestFirst = false): Job[] {
   const { queue, state, where = {} } = selection
   return table
@@ -19,14 +19,13 @@ function fits(job: Job, { after = -Infinity, before = Infinity, text, lane }: Wh
   return text === undefined || job.payload.includes(text) || (job.failure?.includes(text) ?? false)
 }
 
-/** How many jobs a selection has, among the first so many of the list if it says so. */
+/** The number of jobs in a selection, among the first `look` of the list if that is given. */
 export function count(table: Table, { space, queue, state, where = {}, limit, look }: CountCall): CountReply {
   const looked = select(table, space, { queue, state }).slice(0, look)
   const found = looked.filter((job) => fits(job, where)).length
   return { count: Math.min(limit ?? Infinity, found), ...(look !== undefined && { looked: looked.length }) }
 }
 
-/** One page. */
 export function list(table: Table, call: ListCall): ListReply {
   const all = select(table, call.space, call, call.oldestFirst)
   const after = beyond(table, all, call.cursor, call.oldestFirst)
@@ -34,7 +33,7 @@ export function list(table: Table, call: ListCall): ListReply {
   return { jobs, cursor: after.length > jobs.length ? cursorAt(table, jobs.at(-1)) : null }
 }
 
-/** Those of the jobs, all in one state, that come after a cursor. */
+/** The jobs, all in one state, after a cursor. */
 export function beyond(
   table: Table,
   jobs: readonly Job[],
@@ -48,14 +47,14 @@ export function beyond(
   return jobs.filter((job) => order(positionOf(table, job), last) > 0)
 }
 
-/** The cursor of what comes after a job: where it stands. */
+/** The cursor after a job: its position. */
 export function cursorAt(table: Table, job: Job | undefined): string | null {
   return job === undefined ? null : JSON.stringify(positionOf(table, job))
 }
 
 type Position = readonly [lane: string, key: number, id: string]
 
-/** Ready jobs stand lane by lane, all others in one line. */
+/** Ready jobs are listed lane by lane, all others as one list. */
 function positionOf(table: Table, job: Job): Position {
   return job.state === 'ready' ? [laneOf(job), table.placeOf(job), job.id] : ['', listKey(job), job.id]
 }
@@ -65,7 +64,7 @@ function inListOrder(table: Table, state: JobState, oldestFirst: boolean): (a: J
   return (a, b) => order(positionOf(table, a), positionOf(table, b))
 }
 
-/** Finished jobs newest first, all others in the order in which they will be, or were, taken up. */
+/** Finished jobs newest first, all others in processing order. */
 function byPosition(state: JobState, oldestFirst: boolean): (a: Position, b: Position) => number {
   const direction = isFinal(state) && !oldestFirst ? -1 : 1
   return ([laneA, keyA, idA], [laneB, keyB, idB]) =>

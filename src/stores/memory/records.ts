@@ -9,7 +9,7 @@ import type {
   StoredRecord,
 } from '../../store/records.ts'
 
-/** The records of all kinds: for each place a map by id. */
+/** The records of all kinds: a map by id for each place. */
 export class Records {
   readonly #places = new Map<string, Map<string, StoredRecord>>()
 
@@ -49,7 +49,6 @@ export class Records {
     })
   }
 
-  /** Removes those whose time is over. */
   prune(now: number): void {
     for (const known of this.#places.values())
       for (const record of known.values()) if (!this.#live(record, now)) known.delete(record.id)

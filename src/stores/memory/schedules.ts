@@ -5,17 +5,16 @@ import type { Enqueued } from '../../store/flows.ts'
 import type { Fire, FireResult, ScheduleStore } from '../../store/schedules.ts'
 import type { InsertResult } from '../../store/store.ts'
 
-/** What schedules need of the jobs beside them. */
 export interface JobsBeside {
   readonly timeOfCall: (call: { readonly now?: number }) => number
   readonly find: (space: string, id: string) => Job | undefined
   readonly insert: (job: NewJob, now: number) => InsertResult
   readonly cancel: (job: Job, failure: string, keepMs: number, now: number) => void
-  /** What groups enqueue because of that. */
+  /** Fires the groups of this call, and returns the queues of their jobs. */
   readonly enqueued: (now: number) => { readonly enqueued?: readonly Enqueued[] }
 }
 
-/** Schedules over a map. Due ones are found by looking at all: this store is for tests and small things. */
+/** Schedules over a map. Due ones are found by a full scan: this store is for tests and small programs. */
 export function memorySchedules({ timeOfCall, find, insert, cancel, enqueued }: JobsBeside): ScheduleStore {
   const spaces = new Map<string, Map<string, Schedule>>()
   const of = (space: string): Map<string, Schedule> => spaces.get(space) ?? new Map()
@@ -24,7 +23,7 @@ export function memorySchedules({ timeOfCall, find, insert, cancel, enqueued }: 
     const schedules = spaces.get(schedule.space) ?? new Map<string, Schedule>()
     spaces.set(schedule.space, schedules.set(schedule.id, schedule))
   }
-  const swapped = <Said extends string>(outcome: Schedule | Said): Said | 'ok' => {
+  const swapped = <Status extends string>(outcome: Schedule | Status): Status | 'ok' => {
     if (typeof outcome === 'string') return outcome
     put(outcome)
     return 'ok'

@@ -40,17 +40,17 @@ import { Records } from './records.ts'
 import { memorySchedules } from './schedules.ts'
 
 export interface MemoryStoreOptions {
-  /** Where the time comes from when a call brings none. @default the system's clock */
+  /** The clock for calls without `now`. @default the system's clock */
   readonly runtime?: Pick<Runtime, 'now'>
-  /** Hears of every change of a job, in the very call that makes it: an audit for tests. It must not throw. */
+  /** Called synchronously for every change of a job, as an audit for tests. It must not throw. */
   readonly onChange?: (before: Job | null, after: Job | null) => void
 }
 
 const KEYS = optionKeys<MemoryStoreOptions>('memoryStore()', { runtime: true, onChange: true })
 
 /**
- * The reference: the pure transitions over a map. It is as strict as the others and forgets everything when
- * the process ends, which makes it right for tests and for jobs that need not survive.
+ * The reference store: the pure transitions over a map. It is as strict as the others and loses everything
+ * when the process exits, so it suits tests and jobs that need not survive.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   assertOptions(KEYS, options)
@@ -62,7 +62,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const records = new Records()
   const timeOfCall = (call: { readonly now?: number }): number => call.now ?? clock.now()
 
-  /** Fires what is due, as the end of every call that may have ended a member. */
+  /** Fires due groups, at the end of every call that may have ended a member. */
   const enqueued = (now: number): { readonly enqueued?: readonly Enqueued[] } => {
     const fired = flows.fire(now)
     return fired.length === 0 ? {} : { enqueued: fired }
@@ -72,14 +72,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     capabilities: { transactions: false, processes: false, liveness: false },
 
     async ready() {
-      return { level: 'memory', detail: 'Jobs live in this process and end with it.', warnings: [] }
+      return {
+        level: 'memory',
+        detail: 'Jobs are kept in this process and lost when it exits.',
+        warnings: [],
+      }
     },
 
     async migrate() {
       return { applied: [] }
     },
 
-    /** There is no database to look at. */
+    /** There is no database to examine. */
     async examine() {
       return []
     },
@@ -143,7 +147,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         ? beyond(table, select(table, call.space, target, oldestFirst), cursor, oldestFirst)
         : []
       const page = chosen.slice(0, limit)
-      // Told before anything moves.
+      // Computed before anything moves.
       const end = page.length === limit ? cursorAt(table, page.at(-1)) : null
       const results = inOrder(
         action,
@@ -219,9 +223,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const now = timeOfCall(call)
       return {
         released: call.holds.map((hold) => {
-          const stood = holds.release(hold, now)
-          if (stood) jobs.showLane(hold, now)
-          return stood
+          const wasActive = holds.release(hold, now)
+          if (wasActive) jobs.showLane(hold, now)
+          return wasActive
         }),
       }
     },

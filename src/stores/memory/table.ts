@@ -2,13 +2,12 @@ import { JOB_STATES, type Job, type JobState, rankOf } from '../../core/jobs/job
 import { DEFAULT_LANE } from '../../core/lanes/lanes.ts'
 import { Heap } from '../../runtime/heap.ts'
 
-/** A ready job with its place, which it keeps in the heap although it may be gone by now. */
+/** A ready job and its place at insertion, as an entry of a heap; it may be outdated. */
 interface Ready {
   readonly place: number
   readonly job: Job
 }
 
-/** The jobs of one queue, by state, with what is next in front. */
 class Queue {
   readonly ids: Record<JobState, Set<string>> = Object.fromEntries(
     JOB_STATES.map((state) => [state, new Set<string>()]),
@@ -16,11 +15,11 @@ class Queue {
   /** By lane. */
   readonly ready = new Map<string, Heap<Ready>>()
   readonly delayed = new Heap<Job>(byDue)
-  /** Delayed jobs that were due at the last look are taken out of that heap into this one, and counted in `due`. */
+  /** Delayed jobs that were due at the last check are moved to this heap, and counted in `due`. */
   readonly overdue = new Heap<Job>(byDue)
   readonly due = new Set<Job>()
   lookedAt = 0
-  /** Ready jobs by their age, whatever their lane and priority. */
+  /** Ready jobs by age, across lanes and priorities. */
   readonly ages = new Heap<Job>((a, b) => a.dueAt - b.dueAt)
 }
 
@@ -28,18 +27,18 @@ function byDue(a: Job, b: Job): number {
   return a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1)
 }
 
-/** A heap of fewer entries is not worth clearing. */
+/** Smaller heaps are not worth compacting. */
 const FEW_ENTRIES = 64
 
 /**
- * All jobs, found by id, by queue and state, and by what is next. Job records are never changed in place, so
- * an entry of a heap is current exactly if the table still holds that very object.
+ * All jobs, indexed by id, by queue and state, and by order. Job records are immutable, so an entry of a heap
+ * is current exactly if it is the same object as the stored job.
  */
 export class Table {
   /** By space and id. */
   readonly #jobs = new Map<string, Job>()
   readonly #spaces = new Map<string, Map<string, Queue>>()
-  /** When each job of a strict lane last arrived, as a number that only grows. */
+  /** The latest arrival of each job of a strict lane, as an increasing number. */
   readonly #arrivals = new Map<string, number>()
   #arrived = 0
   readonly #onChange: ((before: Job | null, after: Job | null) => void) | undefined
@@ -89,7 +88,7 @@ export class Table {
     this.#onChange?.(job, null)
   }
 
-  /** The first delayed job of a queue, left in place. */
+  /** The first delayed job of a queue, without removing it. */
   nextDelayed(space: string, name: string): Job | undefined {
     const queue = this.#spaces.get(space)?.get(name)
     if (!queue) return undefined
@@ -98,13 +97,13 @@ export class Table {
     return overdue && (!delayed || byDue(overdue, delayed) < 0) ? overdue : delayed
   }
 
-  /** The first ready job of a lane, left in place. */
+  /** The first ready job of a lane, without removing it. */
   nextReady(space: string, name: string, lane: string): Job | undefined {
     const heap = this.#spaces.get(space)?.get(name)?.ready.get(lane)
     return heap && this.#first(heap, ({ job }) => job)
   }
 
-  /** When the job that has waited longest became due; null when none waits. */
+  /** When the longest waiting job became due; null if none waits. */
   oldestDueAt(space: string, name: string, now: number): number | null {
     const queue = this.#spaces.get(space)?.get(name)
     if (!queue) return null
@@ -114,7 +113,7 @@ export class Table {
     return oldest === Infinity ? null : oldest
   }
 
-  /** How many delayed jobs of a queue are due. Each is looked at once when it has become due, and not again. */
+  /** The number of delayed jobs that are due. Each job is counted once when it becomes due. */
   overdue(space: string, name: string, now: number): number {
     const queue = this.#spaces.get(space)?.get(name)
     if (!queue) return 0
@@ -132,7 +131,7 @@ export class Table {
     return queue.due.size
   }
 
-  /** Adds to a heap of `size` jobs, and clears it when most of its entries are of jobs that have left. */
+  /** Adds to a heap of `size` jobs, and compacts it when most of its entries are outdated. */
   #keep(heap: Heap<Job>, job: Job, size: number): void {
     heap.push(job)
     if (heap.size > FEW_ENTRIES + 2 * size) heap.retain((one) => this.#jobs.get(keyOf(one)) === one)
@@ -147,7 +146,7 @@ export class Table {
     return undefined
   }
 
-  /** Where a ready job stands in its lane, lowest first: by arrival if the lane is strict, otherwise by rank. */
+  /** The place of a ready job in its lane, lowest first: by arrival if strict, otherwise by rank. */
   placeOf(job: Job): number {
     return job.strict ? (this.#arrivals.get(keyOf(job)) as number) : rankOf(job.dueAt, job.priority)
   }
@@ -161,7 +160,7 @@ export class Table {
     return [...(this.#spaces.get(space)?.keys() ?? [])].sort()
   }
 
-  /** Spaces of which a queue was ever seen. */
+  /** All spaces that have ever had a queue. */
   spaces(): string[] {
     return [...this.#spaces.keys()].sort()
   }
@@ -183,7 +182,7 @@ function same(job: Job): Job {
   return job
 }
 
-/** What tells a job, or a run, from those of other spaces too. */
+/** The key of a job or a run across spaces. */
 export function keyOf({ space, id }: { readonly space: string; readonly id: string }): string {
   return `${space}\n${id}`
 }

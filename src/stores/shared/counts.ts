@@ -2,10 +2,10 @@ import { JOB_STATES, type JobState, PRIORITY_STEP_MS } from '../../core/jobs/job
 import { STRICT_PRIORITY_SCALE } from '../../core/jobs/priority.ts'
 import type { SpaceCounts } from '../../store/store.ts'
 
-/** Ranks further back than this are those of strict priorities: no job waits for half of their head start, nine years. */
+/** Lower ranks are those of strict priorities: no job waits for half of their head start, nine years. */
 export const STRICT_RANKS_MS: number = (STRICT_PRIORITY_SCALE * PRIORITY_STEP_MS) / 2
 
-/** Counts as they are by the clock, from those that are stored and how many delayed jobs are due. */
+/** Counts by the clock, from the stored ones and the number of delayed jobs that are due. */
 export function byTheClock(
   stored: Readonly<Record<JobState, number>>,
   overdue: number,
@@ -14,7 +14,7 @@ export function byTheClock(
   return { ...stored, delayed: stored.delayed - overdue, ready: stored.ready + overdue }
 }
 
-/** The counts of spaces, by name, from those of their queues in any order; queues without jobs are left out. */
+/** The counts of spaces, by name, from those of their queues in any order; empty queues are left out. */
 export function spacesOf(
   rows: readonly { readonly space: string; readonly states: readonly number[] }[],
 ): SpaceCounts[] {

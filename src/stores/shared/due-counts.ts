@@ -1,16 +1,16 @@
 /**
- * How delayed jobs are counted by their due time, so that the number of those that are due is read at a bounded cost: by the
- * day, by five minutes and by the second. What is due at a given time is the days before its day, the five minutes of that day
- * before its five minutes, the seconds before its second, and the jobs of that second themselves, which an index has.
+ * Delayed jobs are counted by due time, so that the number of due ones is read at a bounded cost: by the day,
+ * by five minutes and by the second. Due at a given time are the earlier days, the earlier five minutes of
+ * that day, the earlier seconds of those, and the jobs of that second itself, which an index holds.
  */
 export const DAY_MS = 86_400_000
 export const SPAN_MS = 300_000
 export const SECOND_MS = 1_000
 
-/** All widths. Each is a multiple of those after it. */
+/** Each width is a multiple of the next. */
 export const DUE_WIDTHS: readonly number[] = [DAY_MS, SPAN_MS, SECOND_MS]
 
-/** When the part of time of this width begins to which a timestamp belongs. */
+/** The start of the span of this width that contains a timestamp. */
 export function startOf(at: number, width: number): number {
   return Math.floor(at / width) * width
 }
