@@ -34,7 +34,7 @@ const exact = new Intl.DateTimeFormat('en-GB', {
   timeStyle: 'medium',
 })
 
-/** The moment in the zone of this browser, and in UTC. */
+/** The timestamp in the browser's time zone, and in UTC. */
 export function exactText(iso: string): string {
   const at = new Date(iso)
   if (Number.isNaN(at.getTime())) return iso
@@ -44,7 +44,7 @@ export function exactText(iso: string): string {
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 
-/** "14:03:12", with the day if that is not today. */
+/** "14:03:12", with the date unless it is today. */
 export function clockText(iso: string, now = Date.now()): string {
   const at = new Date(iso)
   const time = clock.format(at)

@@ -23,7 +23,7 @@ const wall = new Intl.DateTimeFormat('en-GB', {
   second: '2-digit',
 })
 
-/** A time on the wall as the server writes it, with the day of the week; how far it is from UTC stays behind it. */
+/** Adds the weekday to a local time as the server formats it, and keeps the UTC offset. */
 function wallText(local: string): string {
   const [, date, time, offset] = /^(\S+) (\S+) (\S+)$/.exec(local) ?? []
   const at = Date.parse(`${date}T${time}Z`)
@@ -32,13 +32,13 @@ function wallText(local: string): string {
 
 export const viewerZone: string = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-/** The next slots, by the clock of the schedule and by that of whoever looks. */
+/** The next slots, in the time zone of the schedule and of the browser. */
 export function Slots({
   slots,
   zone,
 }: {
   readonly slots: readonly SlotPreview[]
-  /** That of the schedule; null: it has none, because it is an interval. */
+  /** The time zone of the schedule; null for an interval. */
   readonly zone: string | null
 }): ReactNode {
   const hasTwo = zone !== null && zone !== viewerZone
