@@ -58,8 +58,8 @@ describe('what the clocks do to a slot', () => {
 })
 
 it('tells commands and SQL from the words around them', () => {
-  expect(fixParts('Look at them: skep dead list --queue pack')).toEqual({
-    prose: 'Look at them:',
+  expect(fixParts('List them: skep dead list --queue pack')).toEqual({
+    prose: 'List them:',
     code: 'skep dead list --queue pack',
   })
   expect(fixParts('ALTER SYSTEM SET fsync = on;')).toEqual({

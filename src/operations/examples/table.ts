@@ -78,7 +78,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
           name: 'queues',
           status: 'warning',
           text: 'mail.send: 2 dead jobs',
-          fix: 'Look at them: skep dead list --queue mail.send',
+          fix: 'List them: skep dead list --queue mail.send',
         },
       ],
       server: {
