@@ -216,7 +216,7 @@ describe('Tokens and the audit', () => {
     await go('/audit')
     const rows = page.getByRole('grid').getByRole('row')
     await rows.filter({ hasText: 'created a token' }).waitFor()
-    await page.getByPlaceholder('Operation, such as jobs.change').fill('workers.command')
+    await page.getByPlaceholder('Filter by operation').fill('workers.command')
     await page.waitForURL(/what=workers\.command/)
     await rows.filter({ hasText: 'sent a command to a worker' }).first().waitFor()
     await until(async () => (await rows.filter({ hasText: 'created a token' }).count()) === 0)

@@ -12,7 +12,8 @@ export function durationText(ms: number): string {
   if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`
   if (ms < HOUR) return pair(ms, MINUTE, 'm', SECOND, 's')
   if (ms < DAY) return pair(ms, HOUR, 'h', MINUTE, 'm')
-  return pair(ms, DAY, 'd', HOUR, 'h')
+  if (ms < 100 * DAY) return pair(ms, DAY, 'd', HOUR, 'h')
+  return `${Math.floor(ms / DAY)}d`
 }
 
 function pair(ms: number, big: number, bigUnit: string, small: number, smallUnit: string): string {

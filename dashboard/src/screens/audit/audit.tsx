@@ -107,7 +107,7 @@ export function AuditScreen(): ReactNode {
           label="Operation"
           bare
           type="search"
-          placeholder="Operation, such as jobs.change"
+          placeholder="Filter by operation"
           value={what}
           onChange={(event) => setWhat(event.target.value)}
         />

@@ -75,14 +75,14 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'ready',
       title: 'Waiting',
-      width: '5rem',
+      width: '4.75rem',
       align: 'end',
       cell: ({ counts }) => <Count value={counts.ready} />,
     },
     {
       id: 'running',
       title: 'Running',
-      width: '5rem',
+      width: '4.75rem',
       align: 'end',
       cell: ({ counts }) => <Count value={counts.running} />,
     },
@@ -97,7 +97,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'dead',
       title: 'Dead',
-      width: '4.5rem',
+      width: '4rem',
       align: 'end',
       wideOnly: true,
       cell: ({ counts }) => (
@@ -109,7 +109,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'oldest',
       title: 'Oldest',
-      width: '5.5rem',
+      width: '5rem',
       align: 'end',
       wideOnly: true,
       cell: ({ oldestMs }) => <Duration ms={oldestMs} />,
@@ -117,7 +117,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'done',
       title: 'Done',
-      width: '5rem',
+      width: '4.75rem',
       align: 'end',
       wideOnly: true,
       cell: ({ doneRate }) => <Rate value={doneRate} />,
@@ -125,7 +125,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'failed',
       title: 'Failed',
-      width: '5rem',
+      width: '4.75rem',
       align: 'end',
       roomyOnly: true,
       cell: ({ failedRate }) => <Rate value={failedRate} />,
@@ -133,7 +133,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'usage',
       title: 'Slots in use',
-      width: 'minmax(6rem, 0.8fr)',
+      width: '6rem',
       wideOnly: true,
       cell: ({ counts, slots, workers }) => (
         <Usage running={counts.running} slots={slots} workers={workers} />
@@ -142,7 +142,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'spark',
       title: 'Last 15 min',
-      width: '7rem',
+      width: '6.5rem',
       roomyOnly: true,
       cell: ({ spark, queue }) => <Sparkline values={spark} label={`Completed jobs of ${queue}`} />,
     },

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 import type { ScheduleInput, ScheduleSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { stringifyExact } from '../../api/exact.ts'
 import { useAct, useApi } from '../../api/query.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { durationWord } from '../../format/durations.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -228,7 +229,7 @@ function Preview({ draft }: { readonly draft: Draft }): ReactNode {
       ) : (
         preview.data && (
           <>
-            <p className="schedule-words">{preview.data.words}</p>
+            <p className="schedule-words">{capitalized(preview.data.words)}</p>
             <Slots slots={preview.data.next} zone={draft.timing === 'cron' ? draft.timeZone : null} />
           </>
         )

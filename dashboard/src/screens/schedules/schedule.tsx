@@ -3,6 +3,7 @@ import { Link, useParams } from 'wouter'
 import type { ScheduleSummary, SlotPreview } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { fullCountText } from '../../format/numbers.ts'
 import { durationText, exactText } from '../../format/times.ts'
 import { to, useGo } from '../../router.ts'
@@ -57,7 +58,7 @@ function Body({
   const { paused } = schedule
   return (
     <>
-      <p className="schedule-headline">{schedule.words}</p>
+      <p className="schedule-headline">{capitalized(schedule.words)}</p>
       {paused && (
         <Notice tone="warn" icon="pause">
           Paused <TimeAgo at={paused.at} />

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import type { ScheduleSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { usePages } from '../../api/pages.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { to, useGo, useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -68,7 +69,7 @@ const COLUMNS: readonly Column<ScheduleSummary>[] = [
           <strong className="cut">{schedule.id}</strong>
           <ScheduleStatus schedule={schedule} />
         </span>
-        <span className="small soft cut">{schedule.words}</span>
+        <span className="small soft cut">{capitalized(schedule.words)}</span>
       </span>
     ),
   },

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { SystemView } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { bytesText, countText, plural } from '../../format/numbers.ts'
 import { durationText } from '../../format/times.ts'
 import { chooseDensity, type Density, useDensity } from '../../shell/density.ts'
@@ -131,7 +132,7 @@ function Checks({ checks }: { readonly checks: SystemView['checks'] }): ReactNod
                 <span className="unseen">{LABELS[status]}</span>
               </span>
               <div className="stack tight grow">
-                <strong>{name}</strong>
+                <strong>{capitalized(name)}</strong>
                 <span className="soft wrap-anywhere">{text}</span>
                 {fix !== null && <Fix fix={fix} />}
               </div>
