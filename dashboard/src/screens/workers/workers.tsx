@@ -163,7 +163,7 @@ function useColumns(): readonly Column<WorkerSummary>[] {
       title: 'Memory',
       width: '5.5rem',
       align: 'end',
-      wideOnly: true,
+      roomyOnly: true,
       cell: ({ memoryBytes }) =>
         memoryBytes === null ? (
           <span className="faint">–</span>
