@@ -34,8 +34,8 @@ await worker.stop()
 await skep.close()
 
 // Prints:
-// No worker handles its queue.
+// No worker handles this queue.
 // 1 of 1 true
 // [ 'held', 'lane-full' ]
-// A pause on queue "shop.sync" by "ada" holds it: "too many requests".
+// Queue "shop.sync" is paused by "ada": "too many requests".
 // finished

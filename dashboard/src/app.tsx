@@ -8,8 +8,8 @@ import { ROUTES } from './screens/routes.tsx'
 import { Layout } from './shell/layout.tsx'
 import { Page } from './shell/page.tsx'
 import { SignIn } from './shell/sign-in.tsx'
-import { Mark } from './ui/icon.tsx'
-import { EmptyState, ErrorState, Skeleton } from './ui/states-of-page.tsx'
+import { Logo } from './ui/icon.tsx'
+import { EmptyState, ErrorState, Skeleton } from './ui/page-states.tsx'
 
 export function App(): ReactNode {
   return (
@@ -21,7 +21,7 @@ export function App(): ReactNode {
   )
 }
 
-/** Nothing is shown before it is known who asks. */
+/** Shows nothing until the caller is known. */
 function Gate(): ReactNode {
   const me = useApi('me.get', {}, { keeps: false })
   if (me.error instanceof ApiFailure && me.error.status === 401) return <SignIn />
@@ -34,7 +34,7 @@ function Gate(): ReactNode {
   }
   return (
     <main className="sign-in">
-      {me.error ? <ErrorState error={me.error} onRetry={() => void me.refetch()} /> : <Mark size={44} />}
+      {me.error ? <ErrorState error={me.error} onRetry={() => void me.refetch()} /> : <Logo size={44} />}
     </main>
   )
 }
@@ -42,26 +42,26 @@ function Gate(): ReactNode {
 function Screens(): ReactNode {
   const [location] = useLocation()
   return (
-    <Fence key={location}>
-      <Suspense fallback={<Waiting />}>
+    <ErrorBoundary key={location}>
+      <Suspense fallback={<PageSkeleton />}>
         <Switch>
           {ROUTES.map(({ path, screen }) => (
             <Route key={path} path={path} component={screen} />
           ))}
           <Route>
             <Page title="Not found" name="Not found">
-              <EmptyState title="There is no such page" icon="search">
+              <EmptyState title="Page not found" icon="search">
                 Use the sidebar or press Ctrl K.
               </EmptyState>
             </Page>
           </Route>
         </Switch>
       </Suspense>
-    </Fence>
+    </ErrorBoundary>
   )
 }
 
-function Waiting(): ReactNode {
+function PageSkeleton(): ReactNode {
   return (
     <main className="page">
       <Skeleton lines={8} />
@@ -69,8 +69,8 @@ function Waiting(): ReactNode {
   )
 }
 
-/** A screen that breaks leaves the others alone. */
-class Fence extends Component<{ readonly children: ReactNode }, { readonly error: Error | null }> {
+/** Keeps an error in one screen from breaking the others. */
+class ErrorBoundary extends Component<{ readonly children: ReactNode }, { readonly error: Error | null }> {
   override state: { readonly error: Error | null } = { error: null }
 
   static getDerivedStateFromError(error: unknown): { error: Error } {
@@ -85,7 +85,7 @@ class Fence extends Component<{ readonly children: ReactNode }, { readonly error
     if (this.state.error === null) return this.props.children
     return (
       <main className="page">
-        {/* What broke may be a file that a newer server no longer has: only a new page knows its new name. */}
+        {/* After a deploy a lazy chunk may no longer exist. Only a reload learns the new file names. */}
         <ErrorState error={this.state.error} onRetry={() => location.reload()} />
       </main>
     )

@@ -8,7 +8,7 @@ import './styles/base.css'
 import './styles/shell.css'
 import './styles/ui.css'
 import './styles/screens.css'
-import './styles/plans.css'
+import './styles/tools.css'
 
 applyTheme()
 applyDensity()

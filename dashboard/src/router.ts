@@ -1,30 +1,30 @@
 import { useCallback } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 
-/** `push`: the browser's back button leads to the word before. */
-export type How = 'push' | 'replace'
+/** `push` adds a history entry, so that the back button restores the previous value. */
+export type HistoryMode = 'push' | 'replace'
 
-/** One word of the address's query, such as `?range=1h`. What is the default is left out of the address. */
-export function useWord<Word extends string>(
+/** One URL search parameter as state, such as `?range=1h`. The default value is omitted from the URL. */
+export function useUrlParam<Value extends string>(
   name: string,
-  fallback: Word,
-): readonly [Word, (word: Word, how?: How) => void] {
+  fallback: Value,
+): readonly [Value, (value: Value, mode?: HistoryMode) => void] {
   const [params, setParams] = useSearchParams()
-  const value = (params.get(name) ?? fallback) as Word
+  const current = (params.get(name) ?? fallback) as Value
   const set = useCallback(
-    (word: Word, how: How = 'replace') =>
+    (value: Value, mode: HistoryMode = 'replace') =>
       setParams(
         (before) => {
           const next = new URLSearchParams(before)
-          if (word === fallback) next.delete(name)
-          else next.set(name, word)
+          if (value === fallback) next.delete(name)
+          else next.set(name, value)
           return next
         },
-        { replace: how === 'replace' },
+        { replace: mode === 'replace' },
       ),
     [name, fallback, setParams],
   )
-  return [value, set]
+  return [current, set]
 }
 
 export function useGo(): (path: string) => void {
@@ -32,7 +32,7 @@ export function useGo(): (path: string) => void {
   return navigate
 }
 
-/** Addresses of things, so that nobody puts them together by hand. */
+/** The paths of all pages with an id. */
 export const to = {
   queue: (queue: string): string => `/queues/${encodeURIComponent(queue)}`,
   job: (id: string): string => `/jobs/${encodeURIComponent(id)}`,

@@ -65,17 +65,17 @@ export async function examine(env: DoctorEnv, durability: Durability): Promise<D
   return { durability, latencyMs, notifier, cannot: cannotOf(store.capabilities), findings }
 }
 
-/** What the store says of its database. If it cannot, that is no reason to say nothing of all else. */
+/** The findings of the store about its database. An error there must not hide the other findings. */
 async function storeFindings(store: Store): Promise<readonly DoctorFinding[]> {
   try {
     return await store.examine()
   } catch (error) {
-    const text = `It could not be looked at: ${messageOf(error)}`
+    const text = `The database could not be checked: ${messageOf(error)}`
     return [{ name: 'storage', status: 'warn', text, fix: null }]
   }
 }
 
-/** Jobs of dead workers are taken back by whoever lives. If they are not, nobody does. */
+/** Live workers rescue the jobs of dead ones. Long expired leases show that no worker does. */
 async function upkeepFindings(
   { store, runtime, space }: DoctorEnv,
   queues: readonly QueueView[],
@@ -86,13 +86,13 @@ async function upkeepFindings(
   const { leases } = await store.expired({ sources, workerIds: [], limit: 1, now: before })
   const [late] = leases
   if (late === undefined) return []
-  const text = `jobs whose workers are gone wait for more than ${spanText(UPKEEP_LATE_MS)} to be taken back, such as ${late.id}`
+  const text = `leases of lost workers expired more than ${spanText(UPKEEP_LATE_MS)} ago and were not rescued, such as job ${late.id}`
   return [
     {
       name: 'upkeep',
       status: 'warn',
       text,
-      fix: 'Start a worker, which does that for its queues: skep worker',
+      fix: 'Start a worker, which rescues jobs of its queues: skep worker',
     },
   ]
 }
@@ -100,8 +100,8 @@ async function upkeepFindings(
 function durabilityFinding({ level, detail }: Durability): DoctorFinding {
   const meaning = {
     disk: 'jobs survive the loss of power',
-    process: 'jobs survive the end of the process; a power cut may lose the last ones',
-    memory: 'jobs end with the process',
+    process: 'jobs survive a crash of the process; a power loss may lose the newest ones',
+    memory: 'jobs are lost when the process exits',
   }[level]
   const status = level === 'disk' ? 'ok' : 'warn'
   return { name: 'durability', status, text: `${level}: ${meaning}. ${detail}`, fix: null }
@@ -110,22 +110,22 @@ function durabilityFinding({ level, detail }: Durability): DoctorFinding {
 function canFinding(capabilities: Capabilities): DoctorFinding {
   const can = Object.entries(capabilities).filter(([, able]) => able === true)
   return {
-    name: 'can',
+    name: 'capabilities',
     status: 'ok',
-    text: can.map(([name]) => name).join(', ') || 'nothing special',
+    text: can.map(([name]) => name).join(', ') || 'none',
     fix: null,
   }
 }
 
 function cannotOf({ transactions, processes, liveness }: Capabilities): readonly string[] {
   return [
-    ...(transactions ? [] : ['Jobs cannot be enqueued or settled inside of a transaction of your own.']),
-    ...(processes ? [] : ['Only one process can use these jobs.']),
-    ...(liveness ? [] : ['A worker that has died is noticed when its leases end, not at once.']),
+    ...(transactions ? [] : ['Jobs cannot be enqueued or settled in your own transaction.']),
+    ...(processes ? [] : ['Only one process can use this store.']),
+    ...(liveness ? [] : ['A dead worker is detected when its leases expire, not immediately.']),
   ]
 }
 
-/** What the notifier does, once it has had time to connect. */
+/** The health of the notifier, after giving it time to connect. */
 async function awaitNotifier({ notifier, runtime }: DoctorEnv): Promise<NotifierHealth> {
   const subscription = notifier.subscribe(() => {})
   try {
@@ -141,14 +141,19 @@ async function awaitNotifier({ notifier, runtime }: DoctorEnv): Promise<Notifier
 function notifierFinding({ isLocal }: DoctorEnv, { status, detail }: NotifierHealth): DoctorFinding {
   const name = 'notifier'
   if (isLocal) {
-    return { name, status: 'ok', text: 'within the process only; others find work by polling', fix: null }
+    return {
+      name,
+      status: 'ok',
+      text: 'in this process only; other processes find jobs by polling',
+      fix: null,
+    }
   }
   if (status !== 'down') return { name, status: 'ok', text: `${status}: ${detail}`, fix: null }
   return {
     name,
     status: 'warn',
     text: `down: ${detail}`,
-    fix: 'Jobs still run, found by polling. Through a pooler, give the notifier a direct connection.',
+    fix: 'Workers find jobs by polling. Behind a connection pooler, give the notifier a direct connection.',
   }
 }
 
@@ -159,7 +164,7 @@ function workerFinding(workers: readonly WorkerView[]): DoctorFinding {
   const slots = here.reduce((sum, worker) => sum + worker.concurrency, 0)
   const busy = `${countText(here.length)}, running ${countText(running)} of ${countText(slots)}`
   const text = here.length === 0 ? 'none' : busy
-  const ended = gone === 0 ? '' : `; ${countText(gone)} ended without a word lately`
+  const ended = gone === 0 ? '' : `; ${countText(gone)} recently lost`
   return { name: 'workers', status: 'ok', text: `${text}${ended}`, fix: null }
 }
 
@@ -188,11 +193,11 @@ function* queueFindings(
     const waiting = `${queue}: ${manyText(ready, 'job')} ready`
     if (hold !== undefined && ready > 0) {
       const release = hold.kind === 'pause' ? 'resume' : 'unblock'
-      const held = `${waiting}, and held: ${holdText(hold, runtime.now())}`
-      yield warning(held, `If it may run again: skep queues ${release} ${targetOf(hold)}`)
+      const held = `${waiting}, but held: ${holdText(hold, runtime.now())}`
+      yield warning(held, `To resume it: skep queues ${release} ${targetOf(hold)}`)
     } else if (unhandled > 0) {
       yield warning(
-        `${waiting}, and no worker handles the queue`,
+        `${waiting}, but no worker handles the queue`,
         'Start a worker with a handler for it: skep worker',
       )
     } else if (oldestMs !== null && oldestMs > LONG_MS) {
@@ -203,10 +208,7 @@ function* queueFindings(
       )
     }
     if (dead > 0) {
-      yield warning(
-        `${queue}: ${manyText(dead, 'dead job')}`,
-        `Look at them: skep dead list --queue ${queue}`,
-      )
+      yield warning(`${queue}: ${manyText(dead, 'dead job')}`, `List them: skep dead list --queue ${queue}`)
     }
   }
 }

@@ -31,7 +31,7 @@ const REFUSED: Readonly<Record<string, { readonly code: string; readonly message
   '400': { code: 'OPTION_INVALID', message: 'input.limit must be a whole number from 1 to 200.' },
   '401': { code: 'UNAUTHENTICATED', message: 'Say who you are: send "authorization: Bearer <token>".' },
   '403': { code: 'FORBIDDEN', message: '"shop" may not do this: it needs the scope "operate".' },
-  '404': { code: 'NOT_FOUND', message: 'There is no such thing in this space, or it is not yours to see.' },
+  '404': { code: 'NOT_FOUND', message: 'Not found in this space, or not accessible with this token.' },
   '409': { code: 'SCHEDULE_DECLARED', message: 'Schedule "nightly" is declared in code; change it there.' },
   '413': { code: 'REQUEST_TOO_LARGE', message: 'The body is larger than 262144 bytes.' },
   '429': { code: 'TOO_MANY_REQUESTS', message: 'Too many requests. Try again in 2 s.' },

@@ -34,7 +34,7 @@ describe('skep doctor', () => {
       ]),
     )
     expect(asText.stdout).toMatch(
-      /^warn {2}queues +orphan: 1 job ready, and no worker handles the queue\n +→ Start a worker/m,
+      /^warn {2}queues +orphan: 1 job ready, but no worker handles the queue\n +→ Start a worker/m,
     )
   })
 

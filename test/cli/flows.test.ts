@@ -125,8 +125,10 @@ describe('skep flows', () => {
 
     const why = await skep(['jobs', 'explain', waiting, dead, ...DB], { cwd })
     expect(why.code).toBe(0)
-    expect(why.stdout).toMatch(/flow order running\n +waits-for +It waits at step "money-risk" for 1 of 2/)
-    expect(why.stdout).toMatch(/member-of +It is number 2 of 2 in group/)
+    expect(why.stdout).toMatch(
+      /flow order running\n +waits-for +Waiting at step "money-risk" for 1 of 2 members/,
+    )
+    expect(why.stdout).toMatch(/member-of +Member 2 of 2 of group/)
   })
 
   it('signals, cancels and retries them', async () => {

@@ -21,7 +21,7 @@ describe.each(STORES)('on %s, a delayed job that is due is ready', (name) => {
     expect((await skep.queues.list())[0]?.oldestMs).toBeGreaterThan(0)
     expect(await skep.jobs.count('state:ready queue:mail')).toEqual({ count: 3, isExact: true })
     const { findings } = await skep.doctor()
-    expect(findings.map(({ text }) => text)).toContain('mail: 3 jobs ready, and no worker handles the queue')
+    expect(findings.map(({ text }) => text)).toContain('mail: 3 jobs ready, but no worker handles the queue')
     const exposed = await skep.metrics.prometheus()
     expect(exposed).toMatch(/skep_jobs\{.*queue="mail",state="ready"\} 3\n/)
     expect(Number(/skep_oldest_ready_seconds\{.*queue="mail"\} (.*)\n/.exec(exposed)?.[1])).toBeGreaterThan(0)

@@ -30,7 +30,7 @@ describe('the doctor', () => {
     const found = await findings({ ...store, examine: () => Promise.reject(new Error('permission denied')) })
 
     expect(found.filter(({ status }) => status === 'warn').map(({ text }) => text)).toContain(
-      'It could not be looked at: permission denied',
+      'The database could not be checked: permission denied',
     )
     expect(found.map(({ name }) => name)).toContain('workers')
   })

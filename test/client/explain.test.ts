@@ -39,7 +39,7 @@ describe('explain', () => {
     const said = await scene.skep.jobs.explain(UNKNOWN)
 
     expect(said).toMatchObject({ id: UNKNOWN, state: null, causes: [{ cause: 'unknown-job' }] })
-    expect(said.summary).toContain('no such job')
+    expect(said.summary).toContain('No such job')
     expect(await codeOf(scene.skep.jobs.explain('x'))).toBe('OPTION_INVALID')
   })
 
@@ -58,7 +58,7 @@ describe('explain', () => {
     expect(said.causes).toMatchObject([
       { cause: 'finished', state: 'dead', failure: { message: 'paper jam' } },
     ])
-    expect(said.summary).toMatch(/^It is dead since .*: paper jam\.$/)
+    expect(said.summary).toMatch(/^Died at .*: paper jam\.$/)
   })
 
   it('says who has the job, since when and until when', async () => {
@@ -110,7 +110,7 @@ describe('explain', () => {
     const retried = await again.explain()
 
     expect(retried.causes).toMatchObject([{ cause: 'not-due', failure: { message: 'smtp is down' } }])
-    expect(retried.summary).toMatch(/not due until .* \(error: smtp is down\)/)
+    expect(retried.summary).toMatch(/Next attempt at .* \(error: smtp is down\)/)
   })
 
   it('names every hold on a job with who, why and until when, a block first', async () => {
@@ -130,7 +130,7 @@ describe('explain', () => {
       { cause: 'held', hold: { kind: 'pause', by: 'ada', reason: 'quota', queue: 'm*' } },
       { cause: 'held', hold: { kind: 'pause', lane: 'vip' } },
     ])
-    expect(said.summary).toContain('A pause on the queues "m*" by "ada" holds it until')
+    expect(said.summary).toContain('The queues "m*" are paused by "ada" until')
   })
 
   it('says that no worker handles the queue, and who did', async () => {
@@ -193,7 +193,7 @@ describe('explain', () => {
         jobs: [a, b, other],
       },
     ])
-    expect(said.summary).toContain('The shared limit "smtp" is full: 3 of 3 run')
+    expect(said.summary).toContain('The shared limit "smtp" is full: 3 of 3 running')
   })
 
   it('says when a rate lets the next job start: of a lane, a queue, and what is shared', async () => {
@@ -258,7 +258,7 @@ describe('explain', () => {
     const said = await scene.skep.jobs.explain(id)
 
     expect(said.causes[0]).toMatchObject({ cause: 'lane-waits', lane: 'a', rate: null })
-    expect(said.summary).toContain('its handler said so')
+    expect(said.summary).toContain('requested by its handler')
   })
 
   it('names the job at the head of a strict lane, also while that waits for its next try', async () => {
@@ -280,7 +280,7 @@ describe('explain', () => {
 
     const occupied = { cause: 'occupied', lane: 'a', job: head!.id }
     expect(said.causes).toMatchObject([{ ...occupied, state: 'running', until: null }])
-    expect(said.summary).toContain(`job ${head!.id}, which is running, is at its head`)
+    expect(said.summary).toContain(`job ${head!.id} (running) must finish first`)
     const { dueAt } = (await head!.get()) as { dueAt: Date }
     expect(later.causes).toMatchObject([{ ...occupied, state: 'delayed', until: dueAt }])
     expect((await head!.explain()).causes).toMatchObject([{ cause: 'not-due' }])
@@ -303,7 +303,7 @@ describe('explain', () => {
       { cause: 'behind', isMore: false, jobs: [jobs[1]!.id, jobs[2]!.id] },
     ])
     expect(last.causes.at(-1)).toMatchObject({ cause: 'behind', isMore: true })
-    expect(last.summary).toContain('at least 10 jobs are before it')
+    expect(last.summary).toContain('At least 10 jobs are ahead of it')
   })
 
   it('says that a job which nothing keeps back starts any moment', async () => {

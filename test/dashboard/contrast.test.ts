@@ -56,7 +56,7 @@ beforeAll(async () => {
     ['/flows', 'fulfil'],
     ['/flows/fulfil', 'parcels'],
     [`/runs/${run.id}?step=1`, 'Retry from here'],
-    ['/workers', 'process'],
+    ['/workers', 'PID'],
     ['/receivers', 'Receivers'],
     ['/playground?queue=mail.send', 'mail.send'],
     ['/bulk', 'Bulk actions'],
@@ -128,7 +128,7 @@ describe.each(['light', 'dark'] as const)('The %s theme', (scheme) => {
     await page.keyboard.press('Control+k')
     await judge('palette')
     await page.goto(`${stage.url}/jobs?q=state:dead`)
-    await page.getByRole('checkbox', { name: 'Select all shown' }).check()
+    await page.getByRole('checkbox', { name: 'Select all loaded' }).check()
     await page.getByRole('button', { name: 'Retry' }).click()
     await judge('retry')
     await page.goto(`${stage.url}/schedules`)

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { ExactNumber } from '../../dashboard/src/api/exact.ts'
-import { copyAs, type Where } from '../../dashboard/src/screens/playground/copy-as.ts'
+import { type CopyTarget, copyAs } from '../../dashboard/src/screens/playground/copy-as.ts'
 import {
   jsonLine,
   pythonValue,
@@ -47,7 +47,7 @@ const input: EnqueueInput = {
   headers: { 'x-note': NASTY.join(' ').replaceAll(/\p{Cc}/gu, '') },
 }
 
-const where: Where = { server: 'http://127.0.0.1:7537/admin/', withToken: true, space: "o'space" }
+const where: CopyTarget = { server: 'http://127.0.0.1:7537/admin/', withToken: true, space: "o'space" }
 
 /** The arguments that a real shell makes of a text. */
 function argumentsOf(command: string): string[] {

@@ -127,10 +127,10 @@ describe('Dead notices', () => {
           height,
           headers,
         })
-        const box = page.getByRole('group').filter({ hasText: /dead notices? of NATS/ })
-        await box.getByText(/^\d+ dead notices? of NATS$/).click()
+        const box = page.getByRole('group').filter({ hasText: /undelivered NATS notices?/ })
+        await box.getByText(/^\d+ undelivered NATS notices?$/).click()
         await box.getByText('Not a notice').first().waitFor()
-        await box.getByText('names no job').first().waitFor()
+        await box.getByText('no job id').first().waitFor()
         const folder = process.env['SKEP_TEST_PICTURES']
         if (folder) await page.screenshot({ path: `${folder}/dead-notices-${scheme}-${width}.png` })
         const isWide = await page.evaluate(
@@ -163,8 +163,8 @@ describe('Dead notices', () => {
     const browser = await openedBrowser()
     const headers = { authorization: `Bearer ${TOKENS.all}` }
     const { page, complaints, close } = await visit(browser, `${url}/dead`, { headers })
-    await page.getByText('stays here until').waitFor()
-    expect(await page.getByText('of NATS').count()).toBe(0)
+    await page.getByText('stays until you retry').waitFor()
+    expect(await page.getByText('NATS notice').count()).toBe(0)
     expect(complaints).toEqual([])
     await close()
   }, 60_000)

@@ -20,7 +20,7 @@ describe('what the clocks do to a slot', () => {
   it('is told where a time does not exist', () => {
     const gap = slot('2027-03-28T01:00:00Z', '2027-03-28 03:00:00 +02:00', 'clocks-forward')
     expect(noteText(gap, [...usual, gap], BERLIN)).toBe(
-      'Clocks go forward: 02:30 does not exist that night. It runs at 03:00.',
+      'Clocks go forward: 02:30 does not exist that night. It fires at 03:00.',
     )
   })
 
@@ -31,15 +31,17 @@ describe('what the clocks do to a slot', () => {
       nine('2027-03-27T08:00:00Z', '2027-03-27 09:00:00 +01:00'),
       nine('2027-03-28T07:00:00Z', '2027-03-28 09:00:00 +02:00', 'clocks-forward'),
     ]
-    expect(noteText(slots[1] as SlotPreview, slots, BERLIN)).toMatch(/an hour sooner/)
+    expect(noteText(slots[1] as SlotPreview, slots, BERLIN)).toMatch(/one hour shorter/)
     expect(noteText(slots[0] as SlotPreview, slots, BERLIN)).toBeNull()
   })
 
   it('is told where a time comes twice, and only what is sure of one that runs often', () => {
     const once = slot('2026-10-25T00:30:00Z', '2026-10-25 02:30:00 +02:00', 'comes-twice')
     const again = slot('2026-10-25T01:30:00Z', '2026-10-25 02:30:00 +01:00', 'comes-twice')
-    expect(noteText(once, [once], BERLIN)).toBe('Clocks go back: 02:30 comes twice that night. It runs once.')
-    expect(noteText(again, [once, again], BERLIN)).toBe('Clocks go back: 02:30 comes twice that night.')
+    expect(noteText(once, [once], BERLIN)).toBe(
+      'Clocks go back: 02:30 occurs twice that night. It fires once.',
+    )
+    expect(noteText(again, [once, again], BERLIN)).toBe('Clocks go back: 02:30 occurs twice that night.')
   })
 
   it('is no other hour for what runs often', () => {
@@ -47,7 +49,7 @@ describe('what the clocks do to a slot', () => {
       slot('2027-03-28T00:30:00Z', '2027-03-28 01:30:00 +01:00'),
       slot('2027-03-28T01:00:00Z', '2027-03-28 03:00:00 +02:00', 'clocks-forward'),
     ]
-    expect(noteText(slots[1] as SlotPreview, slots, BERLIN)).toBe('Clocks go forward before this run.')
+    expect(noteText(slots[1] as SlotPreview, slots, BERLIN)).toBe('Clocks go forward before this slot.')
   })
 
   it('is nothing for intervals', () => {
@@ -56,16 +58,16 @@ describe('what the clocks do to a slot', () => {
 })
 
 it('tells commands and SQL from the words around them', () => {
-  expect(fixParts('Look at them: skep dead list --queue pack')).toEqual({
-    words: 'Look at them:',
+  expect(fixParts('List them: skep dead list --queue pack')).toEqual({
+    prose: 'List them:',
     code: 'skep dead list --queue pack',
   })
   expect(fixParts('ALTER SYSTEM SET fsync = on;')).toEqual({
-    words: null,
+    prose: null,
     code: 'ALTER SYSTEM SET fsync = on;',
   })
   expect(fixParts('Ask the one who runs it: Ada')).toEqual({
-    words: 'Ask the one who runs it: Ada',
+    prose: 'Ask the one who runs it: Ada',
     code: null,
   })
 })
@@ -92,6 +94,6 @@ it('tells how fast receivers answer between two looks, and nothing of those that
 })
 
 it('knows words for every scope that a token can have', async () => {
-  const { SCOPE_WORDS } = await import('../../dashboard/src/screens/tokens/scope-words.ts')
-  expect(Object.keys(SCOPE_WORDS).toSorted()).toEqual([...SCOPES].toSorted())
+  const { SCOPE_DESCRIPTIONS } = await import('../../dashboard/src/screens/tokens/scope-descriptions.ts')
+  expect(Object.keys(SCOPE_DESCRIPTIONS).toSorted()).toEqual([...SCOPES].toSorted())
 })

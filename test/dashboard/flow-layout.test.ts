@@ -78,7 +78,7 @@ describe('the layout of a flow', () => {
     const frames = layout.places.filter((place) => place.kind === 'frame')
     expect(frames.map(({ label, isLoop }) => [label, isLoop])).toEqual([
       ['money', false],
-      ['at most 3 rounds', true],
+      ['up to 3 rounds', true],
     ])
     const charge = placed.find(({ step }) => step.name === 'charge') as PlacedStep
     const box = frames[0] as Rect

@@ -126,8 +126,8 @@ describe('Receivers', () => {
     await until(async () => (await cell('HTTP stream', 2)).startsWith('5') && jobs.length === 8)
 
     await page.getByRole('button', { name: /^Close <script>/ }).click()
-    await page.getByRole('dialog').getByText('5 jobs that it has not answered for').waitFor()
-    await page.getByRole('button', { name: 'Close it' }).click()
+    await page.getByRole('dialog').getByText('5 unacknowledged jobs').waitFor()
+    await page.getByRole('button', { name: 'Close receiver' }).click()
     await page.getByRole('heading', { name: 'No receivers' }).waitFor()
     await stream
     expect(said).toEqual(['closed'])
@@ -216,7 +216,7 @@ describe('When the store is away', () => {
     await rowOf(shown, 'mail.send').waitFor()
     await shown.getByText('Live', { exact: true }).waitFor()
     await redis.kill()
-    await shown.getByText('Not fresh', { exact: true }).waitFor()
+    await shown.getByText('Out of date', { exact: true }).waitFor()
     await rowOf(shown, 'mail.send').waitFor()
     await redis.restart()
     await shown.getByText('Live', { exact: true }).waitFor()

@@ -40,7 +40,7 @@ async function choose(menu: Locator, item: string): Promise<void> {
 
 describe('Errors', () => {
   it('teach what will be here, and gather those that are alike when they come', async () => {
-    await page.getByText('errors that are alike gather here').waitFor()
+    await page.getByText('Similar errors').waitFor()
     openShop(stage.skep)
     await fillShop(stage.skep)
     await until(async () => (await count(card, 'dead')) === 4)
@@ -50,10 +50,10 @@ describe('Errors', () => {
 
   it('are narrowed by queue, and the address keeps it', async () => {
     await page.getByLabel('Queue').selectOption('export.legacy')
-    await page.getByText('No errors fit').waitFor()
+    await page.getByText('No matching errors').waitFor()
     await page.waitForURL('**/errors?queue=export.legacy')
     await page.reload()
-    await page.getByText('No errors fit').waitFor()
+    await page.getByText('No matching errors').waitFor()
     await page.getByLabel('Queue').selectOption('billing.card')
     await row('CardError').first().waitFor()
   })
@@ -65,13 +65,13 @@ describe('Errors', () => {
     await page.locator('.trace').getByText('Card of acme was declined').waitFor()
     await page.getByRole('heading', { name: 'Affected jobs' }).waitFor()
     await until(async () => (await page.locator('.job-line').count()) === 2)
-    await page.getByRole('link', { name: 'All in the list of jobs' }).click()
+    await page.getByRole('link', { name: 'View all jobs' }).click()
     await page.waitForURL(/\/jobs\?q=error\.group/)
     await page.goBack()
   })
 
   it('are muted for a while and unmuted', async () => {
-    await choose(button('Mute'), 'For an hour')
+    await choose(button('Mute'), 'For 1 hour')
     await page.getByText('Muted by').waitFor()
     await go('/errors?queue=billing.card')
     await row('globex').waitFor()
@@ -84,7 +84,7 @@ describe('Errors', () => {
 
   it('are retried as a group, with the count before and progress after', async () => {
     shop.isCardFixed = true
-    await button('Retry the group').click()
+    await button('Retry group').click()
     await dialog().getByRole('button', { name: 'Retry 2 jobs' }).waitFor()
     await dialog()
       .getByRole('button', { name: /^Retry \d+ jobs?$/ })
@@ -114,11 +114,11 @@ describe('Dead letters', () => {
       row('Card of globex')
         .first()
         .getByRole('button', { name: /^Actions/ }),
-      'Edit and run again …',
+      'Edit and copy …',
     )
     await dialog().getByLabel('Payload').fill('{"tenant": "mended", "total": 9}')
-    expect(await dialog().getByLabel('Remove the dead job afterwards').isChecked()).toBe(true)
-    await dialog().getByRole('button', { name: 'Run again' }).click()
+    expect(await dialog().getByLabel('Remove the dead job').isChecked()).toBe(true)
+    await dialog().getByRole('button', { name: 'Enqueue copy' }).click()
     await page.waitForURL('**/jobs/*')
     const id = new URL(page.url()).pathname.split('/').pop() as string
     await until(async () => (await stage.skep.jobs.get(id))?.state === 'done')
@@ -132,7 +132,7 @@ describe('Dead letters', () => {
     await button('Retry 1').click()
     await dialog().getByRole('button', { name: 'Retry 1 job' }).click()
     await until(async () => (await count(card, 'dead')) === 0)
-    await page.getByText('No dead job fits').waitFor()
+    await page.getByText('No matching dead jobs').waitFor()
     shop.isCardFixed = false
   })
 
@@ -152,9 +152,9 @@ describe('Schedules', () => {
   it('are listed, and say whether code or a person made them', async () => {
     await go('/schedules')
     await row('report.daily').getByText('in code').waitFor()
-    await row('quarter').getByText('by hand').waitFor()
+    await row('quarter').getByText('run time').waitFor()
     await row('quarter').getByText('every 15').waitFor()
-    await page.getByPlaceholder('Find by name or queue').fill('quart')
+    await page.getByPlaceholder('Filter by name or queue').fill('quart')
     await page.waitForURL('**/schedules?find=quart')
     await until(async () => (await row('report.daily').count()) === 0)
   })
@@ -166,7 +166,7 @@ describe('Schedules', () => {
     expect(await runs.getByRole('row').count()).toBe(11)
     // Sunday the 28th of March 2027 has no 02:30 in Berlin.
     await runs
-      .getByText('Clocks go forward: 02:30 does not exist that night. It runs at 03:00.')
+      .getByText('Clocks go forward: 02:30 does not exist that night. It fires at 03:00.')
       .first()
       .waitFor()
   })
@@ -175,11 +175,11 @@ describe('Schedules', () => {
     await go('/schedules')
     await button('New schedule').click()
     // Clocks go back on the last Sunday of October.
-    await dialog().getByLabel('Cron').fill('30 2 25-31 10 *')
+    await dialog().getByLabel('Cron expression').fill('30 2 25-31 10 *')
     await dialog().getByLabel('Time zone').selectOption('Europe/Berlin')
     await dialog()
       .locator('.slots-marked')
-      .getByText('Clocks go back: 02:30 comes twice that night. It runs once.')
+      .getByText('Clocks go back: 02:30 occurs twice that night. It fires once.')
       .first()
       .waitFor()
     await page.keyboard.press('Escape')
@@ -189,13 +189,13 @@ describe('Schedules', () => {
   it('that code declares are changed in code', async () => {
     await go('/schedules/report.daily')
     await button('More actions').click()
-    expect(await page.getByRole('menuitem', { name: 'Change (declared in code)' }).isDisabled()).toBe(true)
+    expect(await page.getByRole('menuitem', { name: 'Edit (defined in code)' }).isDisabled()).toBe(true)
     await page.keyboard.press('Escape')
   })
 
   it('are paused with a reason and resumed', async () => {
     await button('Pause').click()
-    await dialog().getByLabel('Why').fill('The partner is on holiday')
+    await dialog().getByLabel('Reason').fill('The partner is on holiday')
     await dialog().getByRole('button', { name: 'Pause' }).click()
     await page.getByRole('alert').getByText('The partner is on holiday').waitFor()
     expect((await stage.skep.schedules.get('report.daily'))?.paused?.reason).toBe('The partner is on holiday')
@@ -212,7 +212,7 @@ describe('Schedules', () => {
 
   it('show how their last runs went, with a way to each', async () => {
     await go('/schedules/report.daily')
-    const signs = page.getByRole('list', { name: 'How they went, the oldest first' }).getByRole('link')
+    const signs = page.getByRole('list', { name: 'Recent jobs, oldest first' }).getByRole('link')
     await signs.first().waitFor()
     const of = { query: 'schedule:report.daily', limit: 30 }
     const ids = (await stage.skep.jobs.list(of)).jobs.map(({ id }) => id)
@@ -229,11 +229,11 @@ describe('Schedules', () => {
     await button('New schedule').click()
     await dialog().getByLabel('Name').fill('friday')
     await dialog().getByLabel('Queue').fill('tidy')
-    await dialog().getByLabel('Cron').fill('0 17 * * 99')
+    await dialog().getByLabel('Cron expression').fill('0 17 * * 99')
     await dialog()
       .getByText(/not valid/)
       .waitFor()
-    await dialog().getByLabel('Cron').fill('0 17 * * 5')
+    await dialog().getByLabel('Cron expression').fill('0 17 * * 5')
     await dialog().getByLabel('Time zone').selectOption('Europe/Paris')
     await until(async () => (await dialog().locator('.slots').getByText('17:00:00').count()) === 10)
     await dialog().getByLabel('Payload').fill('{"what": "friday"}')
@@ -250,8 +250,8 @@ describe('Schedules', () => {
   })
 
   it('are changed and removed', async () => {
-    await choose(button('More actions'), 'Change …')
-    await dialog().getByRole('button', { name: 'Every so often' }).click()
+    await choose(button('More actions'), 'Edit …')
+    await dialog().getByRole('button', { name: 'Interval' }).click()
     await dialog().getByLabel('Every', { exact: true }).fill('2h')
     await dialog().getByRole('button', { name: 'Save' }).click()
     await until(async () => (await stage.skep.schedules.get('friday'))?.every?.ms === 7_200_000)
@@ -289,7 +289,7 @@ describe('Flows', () => {
     const steps = page.getByRole('navigation', { name: 'Steps' })
     await steps.getByRole('button', { name: /parcels.*failed/ }).click()
     await page.waitForURL(/step=1/)
-    await page.getByText('goes on when all are done').waitFor()
+    await page.getByText('continues when all are done').waitFor()
   })
 
   it('show what is known of a clicked step in sight, on a desk and on a phone', async () => {
@@ -335,7 +335,7 @@ describe('Flows', () => {
   it('are retried from a step', async () => {
     shop.isBoxThere = true
     await button('Retry from here').click()
-    expect(await dialog().getByLabel('From').inputValue()).toBe('parcels')
+    expect(await dialog().getByLabel('From step').inputValue()).toBe('parcels')
     await dialog().getByRole('button', { name: 'Retry' }).click()
     await until(async () => (await stage.skep.runs.run(failed).get())?.status === 'done')
     await page.getByRole('heading', { name: 'Result' }).waitFor()
@@ -345,13 +345,13 @@ describe('Flows', () => {
   it('get a signal, and the keyboard walks through their steps', async () => {
     await until(async () => (await stage.skep.runs.run(waiting).get())?.position.waits?.kind === 'signal')
     await go(`/runs/${waiting}`)
-    await page.getByText('Waits for the signal approval').waitFor()
+    await page.getByText('Waiting for signal approval').waitFor()
     const steps = page.getByRole('navigation', { name: 'Steps' })
     await steps.getByRole('button').first().focus()
     for (let n = 0; n < 2; n++) await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.waitForURL(/step=/)
-    await button('Send the signal …').click()
+    await button('Send signal …').click()
     expect(await dialog().getByLabel('Signal').inputValue()).toBe('approval')
     await dialog().getByLabel('Value').fill('{"by": "Ada"}')
     await dialog().getByRole('button', { name: 'Send' }).click()
@@ -364,8 +364,8 @@ describe('Flows', () => {
     await until(async () => (await stage.skep.runs.run(id).get())?.position.waits?.kind === 'signal')
     await go(`/runs/${id}`)
     await choose(button('More actions'), 'Cancel …')
-    await dialog().getByLabel('Why').fill('Too late')
-    await dialog().getByRole('button', { name: 'Cancel the run' }).click()
+    await dialog().getByLabel('Reason').fill('Too late')
+    await dialog().getByRole('button', { name: 'Cancel run' }).click()
     await until(async () => (await stage.skep.runs.run(id).get())?.status === 'cancelled')
   })
 

@@ -291,7 +291,7 @@ describe('Whoever may only look', () => {
 
   it('and not read payloads is told so, and gets none', async () => {
     const { page, close } = await visit(stage.browser, `${stage.url}/jobs/${ids['done']}`, as('blind'))
-    await page.getByText('Payloads, results and logs are not shown to you').waitFor()
+    await page.getByText('Your token cannot read payloads').waitFor()
     expect(await page.locator('.json').count()).toBe(0)
     await close()
   })
@@ -332,14 +332,14 @@ describe('Under a path of another server', () => {
 
   it('works with deep links, reloads and every link of its own', async () => {
     const { page, complaints, close } = await visit(stage.browser, `${url}/queues/mail.welcome?tab=limits`)
-    await page.getByText('There is no limit').waitFor()
+    await page.getByText('No limits:').waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     await page.reload()
-    await page.getByText('There is no limit').waitFor()
+    await page.getByText('No limits:').waitFor()
     await page.getByRole('link', { name: 'Jobs', exact: true }).first().click()
     await page.waitForURL(`${url}/jobs`)
     await page.getByRole('grid').getByText('evil').first().click()
-    await page.getByRole('link', { name: 'Open as a page' }).click()
+    await page.getByRole('link', { name: 'Open page' }).click()
     await page.waitForURL((address) => address.pathname.startsWith('/admin/queues/jobs/'))
     await page.reload()
     await page.getByRole('article').waitFor()
@@ -421,7 +421,7 @@ describe('With a token', () => {
     await page.getByRole('heading', { name: 'Log in to Skep' }).waitFor()
     await page.getByLabel('Access token').fill('something else altogether')
     await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByText('not a token of this server').waitFor()
+    await page.getByText('Invalid or expired token').waitFor()
     await page.goto(`${url}/queues`)
     await logIn()
 

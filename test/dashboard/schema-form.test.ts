@@ -56,10 +56,10 @@ describe('the form of a schema', () => {
       copies: 9,
     }
     expect(problemsOf(form, value)).toEqual([
-      { path: 'to', text: 'must be an e-mail address' },
+      { path: 'to', text: 'must be an email address' },
       { path: 'copies', text: 'must be at most 5' },
-      { path: 'tags', text: 'takes at most 3' },
-      { path: 'tags[0]', text: 'is needed' },
+      { path: 'tags', text: 'must have at most 3 items' },
+      { path: 'tags[0]', text: 'is required' },
     ])
   })
 

@@ -55,7 +55,7 @@ describe('A search by content', () => {
     const { page } = open
     await page.goto(query('payload.needle:blunt'))
     await page.getByRole('progressbar', { name: 'Search' }).waitFor()
-    await page.getByText('No job fits').waitFor({ timeout: 6 * PATIENCE_MS })
+    await page.getByText('No matching jobs').waitFor({ timeout: 6 * PATIENCE_MS })
     expect(await page.getByRole('progressbar', { name: 'Search' }).count()).toBe(0)
   })
 
@@ -84,7 +84,7 @@ describe('A bulk action on all that match', () => {
     await until(
       async () => (await page.getByText(/^1[0-2]\d shown/).count()) > 0 && !(await isScanning(page)),
     )
-    await page.getByRole('checkbox', { name: 'Select all shown' }).check()
+    await page.getByRole('checkbox', { name: 'Select all loaded' }).check()
     await page.getByRole('button', { name: /^Select all .*matching$/ }).click()
     await page.getByRole('toolbar').getByRole('button', { name: 'Cancel' }).click()
 

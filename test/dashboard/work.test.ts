@@ -88,17 +88,17 @@ async function start(): Promise<void> {
 
 describe('The overview', () => {
   it('teaches what to do while there is nothing, and follows the first jobs without being reloaded', async () => {
-    await page.getByRole('heading', { name: 'No job has come yet' }).waitFor()
+    await page.getByRole('heading', { name: 'No jobs yet' }).waitFor()
     await start()
     await page.getByText('Busiest queues').waitFor()
     await page.getByRole('link', { name: 'mail.welcome', exact: true }).waitFor()
-    await page.getByText('dead jobs wait for a person').waitFor()
+    await page.getByText('dead jobs need action').waitFor()
     await page.getByText('production', { exact: true }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
   it('keeps its range in the address', async () => {
-    await page.getByRole('group', { name: 'Range of time' }).getByRole('button', { name: '24h' }).click()
+    await page.getByRole('group', { name: 'Time range' }).getByRole('button', { name: '24h' }).click()
     await page.waitForURL('**/?range=24h')
     await page.reload()
     await until(
@@ -107,20 +107,20 @@ describe('The overview', () => {
   })
 
   it('tells what its charts show to those who do not see them', async () => {
-    expect(await page.locator('figcaption').first().textContent()).toMatch(/Jobs per second\. Done: newest/)
+    expect(await page.locator('figcaption').first().textContent()).toMatch(/Jobs per second\. Done: latest/)
   })
 })
 
 describe('What needs attention', () => {
   it('leads to what it tells of', async () => {
     await to('/')
-    await page.getByRole('link', { name: /6 jobs of billing\.card died within the last hour/ }).click()
+    await page.getByRole('link', { name: /billing\.card: 6 jobs died in the last hour/ }).click()
     await until(
       async () => new URL(page.url()).searchParams.get('q') === 'state:dead queue:billing.card since:1h',
     )
     await until(async () => (await row('billing.card').count()) === 6)
     await to('/')
-    await page.getByRole('link', { name: /No worker takes jobs of export\.legacy, and 3 jobs wait/ }).click()
+    await page.getByRole('link', { name: /No worker for export\.legacy: 3 waiting jobs/ }).click()
     await page.waitForURL('**/queues/export.legacy')
   })
 })
@@ -130,10 +130,10 @@ describe('Queues', () => {
     await to('/queues')
     await row('mail.welcome').waitFor()
     await row('export.legacy').getByText('no worker').waitFor()
-    await page.getByRole('textbox', { name: 'Find a queue' }).fill('bill')
+    await page.getByRole('textbox', { name: 'Filter queues' }).fill('bill')
     await until(async () => (await page.getByRole('grid').getByRole('row').count()) === 2)
     expect(page.url()).toContain('find=bill')
-    await page.getByRole('textbox', { name: 'Find a queue' }).fill('')
+    await page.getByRole('textbox', { name: 'Filter queues' }).fill('')
     await page.getByRole('button', { name: 'With dead jobs' }).click()
     await until(async () => (await page.getByRole('grid').getByRole('row').count()) === 2)
   })
@@ -143,7 +143,7 @@ describe('Queues', () => {
     await page.getByRole('button', { name: 'Actions for mail.welcome' }).click()
     await page.getByRole('menuitem', { name: 'Pause …' }).click()
     await dialog().getByLabel('Reason').fill('The mail server is down')
-    await dialog().getByLabel('For how long').selectOption('1h')
+    await dialog().getByLabel('Duration').selectOption('1h')
     await dialog().getByRole('button', { name: 'Pause' }).click()
     await row('mail.welcome').getByText('paused').waitFor()
     const [hold] = (await stage.skep.queues.holds()).filter((one) => one.queue === 'mail.welcome')
@@ -164,36 +164,33 @@ describe('Queues', () => {
     await dialog().getByRole('button', { name: 'Block' }).click()
     await page.getByRole('heading', { level: 1 }).getByText('blocked').waitFor()
     await page.getByRole('button', { name: 'More actions' }).click()
-    await page.getByRole('menuitem', { name: 'Take the block away' }).click()
+    await page.getByRole('menuitem', { name: 'Unblock' }).click()
     await page.getByRole('heading', { level: 1 }).getByText('blocked').waitFor({ state: 'hidden' })
     expect(await stage.skep.queues.holds()).toEqual([])
   })
 
   it('get limits that hold at once, and give them back', async () => {
     await to('/queues/mail.welcome?tab=limits')
-    await page.getByRole('button', { name: 'Change' }).click()
-    const whole = dialog().getByRole('group', { name: 'The whole queue' })
-    await whole.getByLabel('Running at a time').fill('7')
-    await whole.getByLabel('Starts').fill('100')
-    await whole.getByLabel('per', { exact: true }).fill('1m')
+    await page.getByRole('button', { name: 'Change limits' }).click()
+    const whole = dialog().getByRole('group', { name: 'Whole queue' })
+    await whole.getByLabel('Concurrency').fill('7')
+    await whole.getByLabel('Rate (jobs)').fill('100')
+    await whole.getByLabel('Per', { exact: true }).fill('1m')
     await dialog().getByRole('button', { name: 'Set limits' }).click()
-    await page.getByText('7 at a time').waitFor()
-    await page.getByText('changed by hand').waitFor()
+    await page.getByText('concurrency 7').waitFor()
+    await page.getByText('overridden').waitFor()
     const [limit] = await stage.skep.limits.list(mail)
     expect(limit?.limits).toMatchObject({ concurrency: 7, rate: { limit: 100, per: 60_000 } })
-    await page.getByRole('button', { name: 'Back to code' }).click()
-    await page.getByText('7 at a time').waitFor({ state: 'hidden' })
+    await page.getByRole('button', { name: 'Reset to code' }).click()
+    await page.getByText('concurrency 7').waitFor({ state: 'hidden' })
     expect((await stage.skep.limits.list(mail)).every(({ changed }) => changed === null)).toBe(true)
   })
 
   it('say in words what is wrong with a limit, and change nothing', async () => {
     await to('/queues/mail.welcome?tab=limits')
-    await page.getByRole('button', { name: 'Change' }).click()
-    await dialog().getByRole('group', { name: 'The whole queue' }).getByLabel('Starts').fill('10')
-    await dialog()
-      .getByRole('group', { name: 'The whole queue' })
-      .getByLabel('per', { exact: true })
-      .fill('soon')
+    await page.getByRole('button', { name: 'Change limits' }).click()
+    await dialog().getByRole('group', { name: 'Whole queue' }).getByLabel('Rate (jobs)').fill('10')
+    await dialog().getByRole('group', { name: 'Whole queue' }).getByLabel('Per', { exact: true }).fill('soon')
     await dialog().getByRole('button', { name: 'Set limits' }).click()
     await dialog().getByRole('alert').waitFor()
     await page.keyboard.press('Escape')
@@ -215,7 +212,7 @@ describe('Queues', () => {
     // The page of the queue says why its jobs wait, and resumes the lane.
     await to('/queues/tenant.sync')
     await page.getByText(/2 jobs wait: lane "acme" is paused/).waitFor()
-    await page.getByText(/1 job waits: no live worker|no live worker serves this queue/).waitFor()
+    await page.getByText(/1 job waits: no live worker|no live worker handles this queue/).waitFor()
     expect(await page.getByText('Workers', { exact: true }).count()).toBeGreaterThan(0)
     await page.getByRole('button', { name: 'Resume acme' }).click()
     await until(async () => (await stage.skep.queues.holds()).length === 0)
@@ -235,7 +232,7 @@ describe('Queues', () => {
     await page.getByText('1 lane', { exact: true }).waitFor()
     expect(new URL(page.url()).searchParams.get('lane')).toBe('glo')
     await find.fill('nobody')
-    await page.getByRole('heading', { name: 'No active lane' }).waitFor()
+    await page.getByRole('heading', { name: 'No matching lanes' }).waitFor()
     expect(await page.evaluate('document.activeElement.type')).toBe('search')
     await find.fill('customer-14')
     await until(async () => (await row('customer-14').count()) === 11)
@@ -243,10 +240,10 @@ describe('Queues', () => {
 
   it('are purged only after their name was typed, with the count said before', async () => {
     await to('/queues/export.legacy')
-    await page.getByText('no live worker serves this queue').waitFor()
+    await page.getByText('no live worker handles this queue').waitFor()
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Purge …' }).click()
-    await dialog().getByText('3 jobs would be removed').waitFor()
+    await dialog().getByText('3 jobs will be removed').waitFor()
     const purge = dialog().getByRole('button', { name: 'Remove 3 jobs' })
     expect(await purge.isDisabled()).toBe(true)
     await dialog().getByLabel('Type export.legacy to confirm').fill('export.legacy')
@@ -290,7 +287,7 @@ describe('Jobs', () => {
 
   it('teach the language when nothing fits', async () => {
     await to('/jobs?q=payload.user.id:4711')
-    await page.getByRole('heading', { name: 'No job fits' }).waitFor()
+    await page.getByRole('heading', { name: 'No matching jobs' }).waitFor()
     await page.getByRole('button', { name: 'state:dead' }).click()
     await row('billing.card').first().waitFor()
   })
@@ -350,7 +347,7 @@ describe('Jobs', () => {
   it('keep views with a name in the server', async () => {
     await to('/jobs?q=state:dead queue:billing.card')
     await page.getByRole('button', { name: 'Views' }).click()
-    await page.getByRole('menuitem', { name: 'Save this query …' }).click()
+    await page.getByRole('menuitem', { name: 'Save search …' }).click()
     await dialog().getByLabel('Name').fill('Declined cards')
     await dialog().getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('button', { name: 'Declined cards' }).waitFor()
@@ -374,7 +371,7 @@ describe('Jobs', () => {
     await page.getByText('3 jobs selected').waitFor()
     await page.getByRole('toolbar', { name: 'Selected jobs' }).getByRole('button', { name: 'Remove' }).click()
     await dialog().getByRole('button', { name: 'Remove 3 jobs' }).click()
-    await page.getByText('3 jobs were removed').waitFor()
+    await page.getByText('3 jobs removed').waitFor()
     expect(await count(mail, 'done')).toBe(27)
   })
 
@@ -382,7 +379,7 @@ describe('Jobs', () => {
     isCardFixed = true
     await to('/jobs?q=queue:billing.card state:dead')
     await until(async () => (await row('billing.card').count()) === 6)
-    await page.getByRole('checkbox', { name: 'Select all shown' }).check()
+    await page.getByRole('checkbox', { name: 'Select all loaded' }).check()
     await page.getByText('6 jobs selected').waitFor()
     await page.getByRole('button', { name: 'Select all 6 matching' }).click()
     await page.getByText('All 6 matching').waitFor()
@@ -404,15 +401,15 @@ describe('A bulk action', () => {
     const before = await count(mail, 'done')
     await to('/jobs?q=queue:mail.welcome state:done')
     await row('mail.welcome').first().waitFor()
-    await page.getByRole('checkbox', { name: 'Select all shown' }).check()
+    await page.getByRole('checkbox', { name: 'Select all loaded' }).check()
     await page.getByRole('button', { name: /^Select all \d+ matching/ }).click()
     await page.getByRole('toolbar', { name: 'Selected jobs' }).getByRole('button', { name: 'Remove' }).click()
     await dialog()
       .getByRole('button', { name: /^Remove \d+ jobs/ })
       .click()
-    await dialog().getByText('Nothing is changed before').waitFor()
+    await dialog().getByText('No job is changed before that').waitFor()
     await dialog().getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('nothing was changed').waitFor()
+    await page.getByText('No job was changed').waitFor()
     await dialog().locator('footer').getByRole('button', { name: 'Close' }).click()
     expect(await count(mail, 'done')).toBe(before)
   })
@@ -424,7 +421,7 @@ describe('A bulk action', () => {
     await until(async () => (await row('late.night').count()) === 3)
     const toolbar = page.getByRole('toolbar', { name: 'Selected jobs' })
     const act = async (name: string): Promise<void> => {
-      await page.getByRole('checkbox', { name: 'Select all shown' }).check()
+      await page.getByRole('checkbox', { name: 'Select all loaded' }).check()
       const button = toolbar.getByRole('button', { name, exact: true })
       if (!(await button.isVisible())) {
         await toolbar.getByRole('button', { name: 'More actions' }).click()
@@ -434,7 +431,7 @@ describe('A bulk action', () => {
     await act('Reschedule')
     await dialog().getByLabel('Due at').fill('2999-01-31T09:00:00')
     await dialog().getByRole('button', { name: 'Reschedule 3 jobs' }).click()
-    await page.getByText('3 jobs have the new time').waitFor()
+    await page.getByText('3 jobs rescheduled').waitFor()
     const { jobs } = await stage.skep.jobs.list({ queue: 'late.night', state: 'delayed' })
     expect(jobs.map(({ dueAt }) => dueAt.getFullYear())).toEqual([2999, 2999, 2999])
 
@@ -453,7 +450,7 @@ describe('A bulk action', () => {
   it('is slowed down, stopped, and leaves the rest as it was', async () => {
     await to('/jobs?q=queue:mail.welcome state:done')
     await row('mail.welcome').first().waitFor()
-    await page.getByRole('checkbox', { name: 'Select all shown' }).check()
+    await page.getByRole('checkbox', { name: 'Select all loaded' }).check()
     await page.getByRole('button', { name: /^Select all \d+ matching/ }).click()
     await page.getByRole('toolbar', { name: 'Selected jobs' }).getByRole('button', { name: 'Remove' }).click()
     await dialog().getByLabel('Name').fill('Slowly')
@@ -475,7 +472,7 @@ describe('A job', () => {
   it('says who runs it, how far it is and what it writes, as it goes', async () => {
     const [running] = (await stage.skep.jobs.list({ queue: 'report.monthly' })).jobs
     await to(`/jobs/${running?.id}?part=logs`)
-    await page.getByRole('progressbar', { name: 'Progress of the job' }).waitFor()
+    await page.getByRole('progressbar', { name: 'Job progress' }).waitFor()
     await page.getByText('page 4 of 10').waitFor()
     await page.getByRole('log').getByText('rendering').waitFor()
     finishReport()
@@ -489,7 +486,7 @@ describe('A job', () => {
     await to(`/jobs/${id}`)
     await page.getByRole('heading', { name: 'Why is it not running?' }).waitFor()
     await page.getByText('The mail server moves house').waitFor()
-    await page.getByRole('link', { name: 'View hold' }).click()
+    await page.getByRole('link', { name: 'View pause' }).click()
     await page.waitForURL('**/queues/mail.welcome')
     await page.getByText('The mail server moves house').waitFor()
     await page.getByRole('listitem').getByRole('button', { name: 'Resume' }).click()
@@ -522,7 +519,7 @@ describe('A job', () => {
       at(/^Failed: .*try 2.* attempt 2/),
       at(/^Started.* attempt 3/),
       at(/^Died: .*try 3.* attempt 3/),
-      at(/^Will be removed/),
+      at(/^Expires/),
     ]
     expect(order.every((place) => place >= 0)).toBe(true)
     expect(order).toEqual(order.toSorted((a, b) => a - b))
@@ -539,13 +536,13 @@ describe('A job', () => {
     await until(async () => (await stage.skep.jobs.get(id))?.state === 'dead')
     await to(`/jobs/${id}`)
     const entries = page.locator('.timeline-entry')
-    await entries.filter({ hasText: 'Retried by hand by' }).waitFor()
+    await entries.filter({ hasText: 'Retried manually by' }).waitFor()
     const texts = (await entries.allTextContents()).map((text) => text.replaceAll(/\s+/g, ' '))
     const words = texts.flatMap(
-      (text) => /^(Enqueued|Started|Failed|Died|Retried|Will be removed)/.exec(text)?.[0] ?? [],
+      (text) => /^(Enqueued|Started|Failed|Died|Retried|Expires)/.exec(text)?.[0] ?? [],
     )
     const generation = ['Started', 'Failed', 'Started', 'Failed', 'Started', 'Died']
-    expect(words).toEqual(['Enqueued', ...generation, 'Retried', ...generation, 'Will be removed'])
+    expect(words).toEqual(['Enqueued', ...generation, 'Retried', ...generation, 'Expires'])
     expect(await entries.filter({ hasText: 'Died: ' }).first().getAttribute('class')).toContain('dot-bad')
     expect(await entries.filter({ hasText: 'Retried' }).getAttribute('class')).toContain('dot-special')
     expect(open.complaints).toEqual([])
@@ -555,15 +552,15 @@ describe('A job', () => {
     const [old] = (await stage.skep.jobs.list({ queue: 'mail.welcome', state: 'done' })).jobs
     await to(`/jobs/${old?.id}`)
     await page.getByRole('button', { name: 'More actions' }).click()
-    await page.getByRole('menuitem', { name: 'Edit and run again …' }).click()
+    await page.getByRole('menuitem', { name: 'Edit and copy …' }).click()
     const editor = dialog().getByLabel('Payload')
     await editor.fill('{"to": "new@example.org", ')
     await dialog()
-      .getByText(/Not JSON/)
+      .getByText(/Invalid JSON/)
       .waitFor()
-    expect(await dialog().getByRole('button', { name: 'Run again' }).isDisabled()).toBe(true)
+    expect(await dialog().getByRole('button', { name: 'Enqueue copy' }).isDisabled()).toBe(true)
     await editor.fill('{"to": "new@example.org", "user": {"id": 99}}')
-    await dialog().getByRole('button', { name: 'Run again' }).click()
+    await dialog().getByRole('button', { name: 'Enqueue copy' }).click()
     await page.waitForURL(
       (url) => url.pathname.startsWith('/jobs/') && !url.pathname.endsWith(old?.id as string),
     )
@@ -617,7 +614,7 @@ describe('The keyboard', () => {
     await page.keyboard.press('Enter')
     await page.waitForURL('**/queues/mail.welcome')
     await page.keyboard.press('?')
-    await dialog().getByText('Go anywhere, or search').waitFor()
+    await dialog().getByText('Search or go to a page').waitFor()
     await page.keyboard.press('Escape')
     await dialog().waitFor({ state: 'hidden' })
     await page.keyboard.press('Control+k')
@@ -692,10 +689,10 @@ describe('Another space', () => {
   async function ask(): Promise<void> {
     await opener().focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('menuitem', { name: 'Another space …' }).waitFor()
+    await page.getByRole('menuitem', { name: 'Switch to …' }).waitFor()
     await page.keyboard.press('End')
     await page.keyboard.press('Enter')
-    await dialog().getByLabel('Name of the space').waitFor()
+    await dialog().getByLabel('Space', { exact: true }).waitFor()
     await until(async () => (await page.evaluate('document.activeElement.tagName')) === 'INPUT')
   }
 
@@ -703,7 +700,7 @@ describe('Another space', () => {
     await to('/queues')
     await row('mail.welcome').waitFor()
     await ask()
-    expect(await dialog().getByRole('button', { name: 'Go there' }).isDisabled()).toBe(true)
+    expect(await dialog().getByRole('button', { name: 'Switch' }).isDisabled()).toBe(true)
     await page.keyboard.press('Escape')
     await dialog().waitFor({ state: 'hidden' })
     await until(async () => (await page.evaluate('document.activeElement.textContent.trim()')) === 'default')
@@ -713,7 +710,7 @@ describe('Another space', () => {
   it('must be one: what the server refuses, or no header can carry, is said there and nothing changes', async () => {
     for (const [name, said] of [
       ['-no', /not a valid name/],
-      ['two words', /no blanks/],
+      ['two words', /without spaces/],
       ['Größe', /letters, digits/],
     ] as const) {
       await ask()

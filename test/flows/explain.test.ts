@@ -31,7 +31,7 @@ describe('why a run does not move on', () => {
     expect(names(told)).toEqual(['waits-for'])
     expect(told.causes[0]).toMatchObject({ step: 'squares', size: 5, done: 0, failed: 0, next: [] })
     expect(told.summary).toMatch(
-      /^It waits at step "squares" for 5 of 5 \(0 done\)\. job .*: No worker handles its queue/,
+      /^Waiting at step "squares" for 5 of 5 members \(0 done\)\. job .*: No worker handles this queue/,
     )
     expect(told.summary).toMatch(/ 2 more\.$/)
     expect(await scene.skep.jobs.explain(run.id)).toEqual(told)
@@ -39,7 +39,7 @@ describe('why a run does not move on', () => {
     const [member] = (await run.members()).open
     const job = await scene.skep.jobs.explain(member?.id ?? '')
     expect(names(job)).toEqual(['no-worker', 'member-of'])
-    expect(job.summary).toContain(`It is number 1 of 5 in group`)
+    expect(job.summary).toContain(`Member 1 of 5 of group`)
     expect(job.summary).toContain(`step "squares" of run ${run.id} (flow "order")`)
   })
 
@@ -66,8 +66,8 @@ describe('why a run does not move on', () => {
     expect(one.causes[0]).toMatchObject({ name: 'approval', until: expect.any(Date) })
     expect(names(other)).toEqual(['waits-until', 'member-of'])
     const { summary } = await run.explain()
-    expect(summary).toMatch(/run [-0-9a-f]+: It waits for the signal "approval" until /)
-    expect(summary).toMatch(/run [-0-9a-f]+: It waits until .* at step "sleep 1"\.$/)
+    expect(summary).toMatch(/run [-0-9a-f]+: Waiting for signal "approval" until /)
+    expect(summary).toMatch(/run [-0-9a-f]+: Sleeping until .* at step "sleep 1"\.$/)
   })
 
   it('is that no live worker has its flow, or its version', async () => {
@@ -79,7 +79,7 @@ describe('why a run does not move on', () => {
 
     const nobody = await run.explain()
     expect(names(nobody).slice(0, 2)).toEqual(['moves-on', 'no-flow-worker'])
-    expect(nobody.summary).toContain('No live worker has flow "order": give version 1 of it to one.')
+    expect(nobody.summary).toContain('No live worker has version 1 of flow "order". Start one.')
 
     scene.client().worker([flow('order', (f) => f.step(a), { version: 2 })])
     await scene.advance(1_000)
@@ -89,7 +89,7 @@ describe('why a run does not move on', () => {
     const { job: control } = other.causes[0] as { readonly job: string }
     const told = await scene.skep.jobs.explain(control)
     expect(names(told)).toEqual(['no-worker', 'moves-run'])
-    expect(told.summary).toContain(`It moves run ${run.id}, of flow "order", on from step "a".`)
+    expect(told.summary).toContain(`Continues run ${run.id} (flow "order") after step "a".`)
   })
 
   it('is that it failed, with what to retry; or that it is done', async () => {
@@ -112,9 +112,7 @@ describe('why a run does not move on', () => {
     expect(failed).toMatchObject([
       { n: 1, kind: 'job', name: 'bad', state: 'dead', failure: { message: 'It is even.' } },
     ])
-    expect(told.summary).toContain(
-      `at step "bad": It is even. Mend what was wrong and retry job ${failed[0]?.id}`,
-    )
+    expect(told.summary).toContain(`at step "bad": It is even. Fix the cause and retry job ${failed[0]?.id}`)
 
     isBroken = false
     await scene.skep.jobs.retry([failed[0]?.id ?? ''])
@@ -136,15 +134,15 @@ describe('why a group has not fired', () => {
 
     expect(told).toMatchObject({ kind: 'group', state: null })
     expect(next).toMatchObject({ event: 'success', queue: 'sum' })
-    expect(told.summary).toContain(`Job ${next?.id} of "sum" follows when enough are done.`)
+    expect(told.summary).toContain(`Job ${next?.id} of queue "sum" is enqueued when enough members are done.`)
     expect((await scene.skep.jobs.explain(next?.id ?? '')).summary).toContain(
-      'waits to be enqueued by a group',
+      'a group has not enqueued it yet',
     )
 
     scene.skep.worker(quick)
     await scene.until(async () => (await scene.counts('sum')).ready === 1)
     expect((await scene.skep.jobs.explain(group.id)).summary).toBe(
-      'All its 2 members have ended: 2 done, 0 not.',
+      'All 2 members have completed: 2 done, 0 not done.',
     )
     expect((await scene.skep.jobs.explain(next?.id ?? '')).kind).toBe('job')
   })

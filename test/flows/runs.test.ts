@@ -373,7 +373,7 @@ describe('a run', () => {
     scene.skep.worker([young, ...quick()])
     await scene.advance(120_000)
     expect((await run.get())?.status).toBe('running')
-    expect((await run.explain()).summary).toContain('No live worker has flow "order": give version 1')
+    expect((await run.explain()).summary).toContain('No live worker has version 1 of flow "order"')
 
     scene.client().worker([old])
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { attentionOf, type Sight } from '../../src/operations/system/attention.ts'
+import { attentionOf, type Snapshot } from '../../src/operations/system/attention.ts'
 import type { QueueSummary } from '../../src/server.ts'
 
 const MINUTE = 60_000
@@ -30,7 +30,7 @@ const queue = (changes: Partial<QueueSummary> & { ready?: number } = {}): QueueS
   ...changes,
 })
 
-const worker = (changes: Partial<Sight['workers'][number]> = {}): Sight['workers'][number] => ({
+const worker = (changes: Partial<Snapshot['workers'][number]> = {}): Snapshot['workers'][number] => ({
   id: 'w1',
   host: 'box',
   isLive: true,
@@ -42,7 +42,7 @@ const worker = (changes: Partial<Sight['workers'][number]> = {}): Sight['workers
   ...changes,
 })
 
-const sight = (changes: Partial<Sight> = {}): Sight => ({
+const snapshot = (changes: Partial<Snapshot> = {}): Snapshot => ({
   now: NOW,
   queues: [],
   ends: [],
@@ -56,46 +56,46 @@ const sight = (changes: Partial<Sight> = {}): Sight => ({
   ...changes,
 })
 
-const kinds = (changes: Partial<Sight>): string[] => attentionOf(sight(changes)).map(({ kind }) => kind)
+const kinds = (changes: Partial<Snapshot>): string[] => attentionOf(snapshot(changes)).map(({ kind }) => kind)
 
-it('has nothing to say when all is well', () => {
+it('reports nothing without issues', () => {
   const all = {
     queues: [queue({ ready: 5, oldestMs: 10 })],
     workers: [worker()],
     schedules: [{ id: 's', nextAt: NOW, isPaused: false }],
   }
-  expect(attentionOf(sight(all))).toEqual([])
+  expect(attentionOf(snapshot(all))).toEqual([])
 })
 
-it('tells of a queue with ready jobs that nobody takes, in words and as critical', () => {
-  const found = attentionOf(sight({ queues: [queue({ ready: 1_200, workers: 0 })] }))
+it('reports a queue with waiting jobs and no worker as critical', () => {
+  const found = attentionOf(snapshot({ queues: [queue({ ready: 1_200, workers: 0 })] }))
   expect(found).toEqual([
     {
       level: 'critical',
       kind: 'no-worker',
-      text: 'No worker takes jobs of mail, and 1,200 jobs wait.',
+      text: 'No worker for mail: 1,200 waiting jobs.',
       link: '/queues/mail',
     },
   ])
 })
 
-it('tells of many such queues in one line', () => {
+it('reports many such queues in one line', () => {
   const queues = Array.from({ length: 40 }, (_, n) => queue({ queue: `q${n}`, ready: 2, workers: 0 }))
-  expect(attentionOf(sight({ queues }))).toEqual([
+  expect(attentionOf(snapshot({ queues }))).toEqual([
     {
       level: 'critical',
       kind: 'no-worker',
-      text: 'No worker takes jobs of 40 queues (q0, q1, q2 and others), and 80 jobs wait.',
+      text: 'No worker for 40 queues (q0, q1, q2 and others): 80 waiting jobs.',
       link: '/queues?only=unhandled',
     },
   ])
 })
 
-it('does not miss workers where nothing is ready', () => {
+it('does not require workers for queues without waiting jobs', () => {
   expect(kinds({ queues: [queue({ workers: 0 })] })).toEqual([])
 })
 
-it('tells of a held queue with a backlog and who holds it, instead of a missing worker', () => {
+it('reports who paused a queue with waiting jobs, instead of a missing worker', () => {
   const hold = {
     kind: 'pause',
     space: 'default',
@@ -107,9 +107,9 @@ it('tells of a held queue with a backlog and who holds it, instead of a missing 
     until: null,
   } as const
   const found = attentionOf(
-    sight({ queues: [queue({ ready: 1, workers: 0, hold: 'pause', holds: [hold] })] }),
+    snapshot({ queues: [queue({ ready: 1, workers: 0, hold: 'pause', holds: [hold] })] }),
   )
-  expect(found.map(({ text }) => text)).toEqual(['mail is paused by ada (deploy), and 1 job waits.'])
+  expect(found.map(({ text }) => text)).toEqual(['mail is paused by ada (deploy): 1 waiting job.'])
 })
 
 it.each([
@@ -117,48 +117,51 @@ it.each([
   ['waits long but catches up', 6 * MINUTE, 7 * MINUTE, []],
   ['waits longer than before but not long', 2 * MINUTE, MINUTE, []],
   ['waits long and was never seen before', 6 * MINUTE, undefined, []],
-])('tells of a backlog when its oldest job %s', (_name, oldestMs, earlier, expected) => {
+])('reports a backlog when the oldest job %s', (_name, oldestMs, earlier, expected) => {
   const before = new Map(earlier === undefined ? [] : [['mail', earlier]])
   expect(kinds({ queues: [queue({ ready: 9, oldestMs })], before })).toEqual(expected)
 })
 
 it.each([
-  ['3 of 10 runs', 7, 3, ['failing']],
-  ['2 of 10 runs', 8, 2, []],
-  ['all of 9 runs', 0, 9, []],
-])('judges failures by their share of enough runs: %s', (_name, done, failed, expected) => {
-  expect(kinds({ queues: [queue()], ends: [{ queue: 'mail', done, failed }] })).toEqual(expected)
-})
+  ['3 of 10 attempts', 7, 3, ['failing']],
+  ['2 of 10 attempts', 8, 2, []],
+  ['all of 9 attempts', 0, 9, []],
+])(
+  'reports failures by their share, from a minimum number of attempts: %s',
+  (_name, done, failed, expected) => {
+    expect(kinds({ queues: [queue()], ends: [{ queue: 'mail', done, failed }] })).toEqual(expected)
+  },
+)
 
-it('calls it critical when most runs fail', () => {
-  const [found] = attentionOf(sight({ queues: [queue()], ends: [{ queue: 'mail', done: 4, failed: 16 }] }))
+it('is critical when most attempts fail', () => {
+  const [found] = attentionOf(snapshot({ queues: [queue()], ends: [{ queue: 'mail', done: 4, failed: 16 }] }))
   expect(found).toMatchObject({
     level: 'critical',
-    text: '80 % of the 20 runs of mail in the last 10 minutes failed.',
+    text: 'mail: 80 % of 20 attempts failed in the last 10 minutes.',
   })
 })
 
-it('tells of jobs that died within the hour', () => {
+it('reports jobs that died in the last hour', () => {
   const [found] = attentionOf(
-    sight({ queues: [queue()], died: new Map([['mail', { count: 3, isExact: true }]]) }),
+    snapshot({ queues: [queue()], died: new Map([['mail', { count: 3, isExact: true }]]) }),
   )
-  expect(found?.text).toBe('3 jobs of mail died within the last hour.')
+  expect(found?.text).toBe('mail: 3 jobs died in the last hour.')
   // The word of the address in which the page of jobs keeps its query.
   expect(new URLSearchParams(found?.link.split('?')[1]).get('q')).toBe('state:dead queue:mail since:1h')
 })
 
-it('tells of a worker that is gone with jobs, but not of one that had none', () => {
+it('reports a lost worker only if it had running jobs', () => {
   const gone = { isLive: false, isGone: true }
   expect(kinds({ workers: [worker({ ...gone, running: 2 })] })).toEqual(['worker-gone'])
   expect(kinds({ workers: [worker({ ...gone, running: 0 })] })).toEqual([])
 })
 
-it('tells of a worker whose event loop is late', () => {
+it('reports event-loop lag', () => {
   expect(kinds({ workers: [worker({ lagMs: 900 })] })).toEqual(['worker-lagging'])
 })
 
-it('tells of two versions side by side only when that lasts longer than a deploy', () => {
-  const workers = (age: number): Sight['workers'] => [
+it('reports different versions only if they run longer than a deploy takes', () => {
+  const workers = (age: number): Snapshot['workers'] => [
     worker(),
     worker({ id: 'w2', version: '2', startedAt: NOW - age }),
   ]
@@ -166,22 +169,22 @@ it('tells of two versions side by side only when that lasts longer than a deploy
   expect(kinds({ workers: workers(11 * MINUTE) })).toEqual(['version-skew'])
 })
 
-it('tells of a schedule that is late, unless it is paused', () => {
+it('reports a late schedule, unless it is paused', () => {
   const late = { id: 'nightly', nextAt: NOW - 5 * MINUTE, isPaused: false }
   expect(kinds({ schedules: [late] })).toEqual(['schedule-late'])
   expect(kinds({ schedules: [{ ...late, isPaused: true }] })).toEqual([])
 })
 
-it('tells of a receiver that has had all it may have for long, and lets others wait', () => {
-  const receiver = (changes: Partial<Sight['receivers'][number]> = {}): Sight['receivers'] => [
+it('reports a receiver that holds all its credits for long while jobs wait', () => {
+  const receiver = (changes: Partial<Snapshot['receivers'][number]> = {}): Snapshot['receivers'] => [
     { name: 'mailer', queues: ['ma*'], credits: 8, unacked: 8, oldestAt: NOW - 7 * MINUTE, ...changes },
   ]
   const queues = [queue({ ready: 3 })]
-  const [found] = attentionOf(sight({ queues, receivers: receiver() }))
+  const [found] = attentionOf(snapshot({ queues, receivers: receiver() }))
   expect(found).toMatchObject({
     level: 'warning',
     kind: 'receiver',
-    text: 'The receiver mailer has not answered for a job of its 8 for 7m, takes no more, and 3 jobs wait.',
+    text: 'Receiver mailer is stuck: 8 unacknowledged jobs, the oldest for 7m, while 3 waiting jobs cannot be delivered.',
     link: '/receivers',
   })
   expect(kinds({ queues: [queue()], receivers: receiver() })).toEqual([])
@@ -190,7 +193,7 @@ it('tells of a receiver that has had all it may have for long, and lets others w
   expect(kinds({ queues, receivers: receiver({ queues: ['other'] }) })).toEqual([])
 })
 
-it('tells of a notifier that is down, and puts what is critical first', () => {
+it('reports a notifier that is down, after critical issues', () => {
   const found = kinds({
     queues: [queue({ ready: 1, workers: 0 })],
     notifier: { status: 'down', detail: 'refused' },
@@ -198,7 +201,7 @@ it('tells of a notifier that is down, and puts what is critical first', () => {
   expect(found).toEqual(['no-worker', 'notifier'])
 })
 
-it('tells of a lane that is held with who and why, and of what a queue that is behind waits for', () => {
+it('reports who paused a lane and why, and the main cause of a backlog', () => {
   const hold = { kind: 'pause', by: 'ada', reason: '3am incident' } as never
   const cause = (changes: object) =>
     ({ isExact: true, lane: null, lanes: 1, hold: null, until: null, text: '', ...changes }) as never
@@ -218,16 +221,16 @@ it('tells of a lane that is held with who and why, and of what a queue that is b
     ],
   }
   const found = attentionOf(
-    sight({
+    snapshot({
       queues: [queue({ ready: 462, oldestMs: 400_000 })],
       before: new Map([['mail', 300_000]]),
       explained: new Map([['mail', explanation]]),
     }),
   )
   expect(found.map(({ text }) => text)).toEqual([
-    'Lane acme of mail is paused by ada (3am incident), and 440 jobs wait.',
+    'Lane acme of mail is paused by ada (3am incident): 440 waiting jobs.',
     expect.stringMatching(
-      /^mail falls behind: .* 22 jobs wait: lane "globex" is full, 2 of 2 are running\.$/,
+      /^mail has a growing backlog of 462 waiting jobs, the oldest for 6m 40s\. 22 jobs wait: lane "globex" is full, 2 of 2 are running\.$/,
     ),
   ])
 })

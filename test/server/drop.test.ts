@@ -40,7 +40,7 @@ describe('queues.drop', () => {
     const { entries } = await call('audit.list', { what: 'queues.drop' })
     expect(entries.map(({ target, outcome }) => [target, outcome])).toEqual([
       ['queue mail with its waiting jobs', 'ok'],
-      ['a dry run on queue mail with its waiting jobs', 'ok'],
+      ['dry run: queue mail with its waiting jobs', 'ok'],
       ['queue mail', 'failed'],
       ['queue mail with its waiting jobs', 'failed'],
     ])

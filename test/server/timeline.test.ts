@@ -1,4 +1,4 @@
-/** What happened to a job that was retried by hand: its timeline loses nothing, and says who it was and when. */
+/** What happened to a job that was retried manually: its timeline keeps all entries, with the actor and the time. */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fixed, queue, retry, type Skep, type Store, silentLogger } from '../../src/index.ts'
 import { createServer, type TimelineEntry } from '../../src/server.ts'
@@ -83,15 +83,15 @@ describe.each(STORES)('the timeline of a job in %s', (name) => {
       'Enqueued',
       'Failed: bad 1 (1)',
       'Died: bad 2 (2)',
-      'Retried by hand by ada',
+      'Retried manually by ada',
       'Failed: bad 3 (1)',
       'Died: bad 4 (2)',
-      'Retried by hand by ben',
+      'Retried manually by ben',
       'Failed: bad 5 (1)',
       'Died: bad 6 (2)',
       // By a program, over no server: nothing says who it was.
-      'Retried by hand',
-      'Done (1)',
+      'Retried manually',
+      'Completed (1)',
     ])
     const retried = entries.filter(({ kind }) => kind === 'retried').map(({ at }) => Date.parse(at))
     expect(retried).toHaveLength(3)
@@ -115,13 +115,13 @@ describe.each(STORES)('the timeline of a job in %s', (name) => {
 
     await ask('ben', 'jobs.change', { action: 'retry', ids })
     for (const id of [ids[0], ids[7]] as string[]) {
-      expect(texts(await timeline(id)).slice(-2)).toEqual(['Died: bad (2)', 'Retried by hand by ben'])
+      expect(texts(await timeline(id)).slice(-2)).toEqual(['Died: bad (2)', 'Retried manually by ben'])
     }
     // Cancelled, so that it can be retried once more, with others: for the last of them two lines of the audit fit.
     await skep.jobs.cancel(ids)
     await ask('ada', 'jobs.change', { action: 'retry', ids: ids.toReversed() })
-    expect(texts(await timeline(ids[7] as string)).at(-1)).toBe('Retried by hand 2 times by ada')
-    expect(texts(await timeline(ids[1] as string)).at(-1)).toMatch(/^Retried by hand 2 times( by ben)?$/)
+    expect(texts(await timeline(ids[7] as string)).at(-1)).toBe('Retried manually 2 times by ada')
+    expect(texts(await timeline(ids[1] as string)).at(-1)).toMatch(/^Retried manually 2 times( by ben)?$/)
   })
 
   it('does not call an attempt a death after which the job was buried by hand', async () => {

@@ -1,11 +1,11 @@
 /**
- * Where the dashboard is mounted, with a slash at its end: `/` or `/admin/queues/`. The server says it in the page, so that
- * the same files work under every path; the server of the bundler, in development, says nothing and is at the root.
+ * The mount path with a trailing slash, such as `/` or `/admin/queues/`. The server writes it into the page,
+ * so one build works under every path. Vite's development server omits it and serves at the root.
  */
 export const basePath: string =
   document.querySelector<HTMLMetaElement>('meta[name="skep-mount"]')?.content ?? '/'
 
-/** The address of a path below the mount, such as `api/v1/events`. */
+/** Resolves a path below the mount, such as `api/v1/events`. */
 export function urlOf(path: string): string {
   return `${basePath}${path}`
 }

@@ -3,12 +3,12 @@ import { urlOf } from './base.ts'
 import { credentialHeaders } from './credential.ts'
 import { parseExact, stringifyExact } from './exact.ts'
 
-/** An operation was refused, or could not be asked for. */
+/** A call that was refused or got no valid response. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure'
-  /** Of the server's closed list; `UNREACHABLE` if there was no answer, `UNREADABLE` if it was none of ours. */
+  /** A server error code; `UNREACHABLE` without a response, `UNREADABLE` if the response is not Skep's. */
   readonly code: string
-  /** Of HTTP; 0 if there was no answer. */
+  /** HTTP status; 0 without a response. */
   readonly status: number
   readonly facts: Readonly<Record<string, unknown>>
 
@@ -22,24 +22,24 @@ export class ApiFailure extends Error {
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** @default the one that was chosen */
+  /** @default the selected space */
   readonly space?: string
 }
 
-/** Asks the server for one operation, by its name. Every one is reachable this way: `POST api/v1/call/<name>`. */
+/** Calls one server operation by name: `POST api/v1/call/<name>`. */
 export async function call<Name extends OperationName>(
   name: Name,
   input: InputOf<Name>,
   options: CallOptions = {},
 ): Promise<OutputOf<Name>> {
-  const response = await ask(name, input, options)
+  const response = await send(name, input, options)
   const text = await response.text()
-  const answer = readAnswer(response.status, text)
-  if (response.ok) return answer as OutputOf<Name>
-  throw new ApiFailure(response.status, refusalOf(response.status, answer))
+  const body = parseBody(response.status, text)
+  if (response.ok) return body as OutputOf<Name>
+  throw new ApiFailure(response.status, errorOf(response.status, body))
 }
 
-async function ask(name: string, input: unknown, { signal, space }: CallOptions): Promise<Response> {
+async function send(name: string, input: unknown, { signal, space }: CallOptions): Promise<Response> {
   try {
     return await fetch(urlOf(`api/v1/call/${name}`), {
       method: 'POST',
@@ -58,24 +58,24 @@ async function ask(name: string, input: unknown, { signal, space }: CallOptions)
     if (signal?.aborted) throw error
     throw new ApiFailure(0, {
       code: 'UNREACHABLE',
-      message: 'The server does not answer. This page goes on by itself when it is back.',
+      message: 'The server cannot be reached. This page reconnects automatically.',
     })
   }
 }
 
-function readAnswer(status: number, text: string): unknown {
+function parseBody(status: number, text: string): unknown {
   try {
     return text === '' ? {} : parseExact(text)
   } catch {
     throw new ApiFailure(status, {
       code: 'UNREADABLE',
-      message: `The answer (${status}) is not of a Skep server. Is a proxy in between?`,
+      message: `The response (${status}) is not from a Skep server. Check for a proxy in between.`,
     })
   }
 }
 
-function refusalOf(status: number, answer: unknown): ApiError['error'] {
-  const error = (answer as Partial<ApiError> | null)?.error
+function errorOf(status: number, body: unknown): ApiError['error'] {
+  const error = (body as Partial<ApiError> | null)?.error
   if (error && typeof error.message === 'string') return error
-  return { code: `HTTP_${status}`, message: `The server refused with ${status}.` }
+  return { code: `HTTP_${status}`, message: `The server returned status ${status}.` }
 }

@@ -1,12 +1,12 @@
 import { urlOf } from './base.ts'
 
 /**
- * Who asks is told by a cookie that no script can read: the server sets it when somebody signs in with a token. Here is only which
- * space this tab looks at.
+ * The credential is an HttpOnly cookie that the server sets at login. Only the space selected in this tab is
+ * stored here.
  */
 const SPACE = 'skep.space'
 
-/** The space that was chosen; null: the one of the credential. */
+/** The selected space; null for the default space of the credential. */
 export function spaceOf(): string | null {
   return sessionStorage.getItem(SPACE)
 }
@@ -21,7 +21,7 @@ export function credentialHeaders(): Record<string, string> {
   return space === null ? {} : { 'skep-space': space }
 }
 
-/** Signs in with a token; says what went wrong, or null. */
+/** Logs in with a token. Returns an error message, or null on success. */
 export async function signIn(token: string): Promise<string | null> {
   try {
     const response = await fetch(urlOf('api/v1/login'), {
@@ -31,10 +31,10 @@ export async function signIn(token: string): Promise<string | null> {
       credentials: 'same-origin',
     })
     if (response.ok) return null
-    if (response.status === 401) return 'That is not a token of this server, or not any more.'
-    return `The server refused with ${response.status}. Wait a little and try again.`
+    if (response.status === 401) return 'Invalid or expired token.'
+    return `The server returned status ${response.status}. Wait a moment and try again.`
   } catch {
-    return 'The server does not answer.'
+    return 'The server cannot be reached.'
   }
 }
 

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { ExactNumber, parseExact, stringifyExact } from './exact.ts'
 
-// Node 20 does not tell a reviver how a number was written. Browsers do, and Node from 21 on.
-const tellsSource = (() => {
-  let told = false
+// Node 20 does not pass the source of a number to a reviver. Browsers and Node 21 or later do.
+const passesSource = (() => {
+  let isPassed = false
   JSON.parse('1', (_key, value: unknown, context?: { readonly source?: string }) => {
-    told = context?.source === '1'
+    isPassed = context?.source === '1'
     return value
   })
-  return told
+  return isPassed
 })()
 
 describe('JSON with exact numbers', () => {
-  it.skipIf(!tellsSource)('keeps numbers that a double cannot hold as they were written', () => {
+  it.skipIf(!passesSource)('preserves numbers that a double cannot represent', () => {
     const text = '{"id":9007199254740993,"deep":[1.00000000000000000001,1e400],"small":42}'
     const value = parseExact(text) as { readonly id: unknown; readonly small: unknown }
     expect(value.id).toBeInstanceOf(ExactNumber)
@@ -20,13 +20,13 @@ describe('JSON with exact numbers', () => {
     expect(stringifyExact(value)).toBe(text)
   })
 
-  it('leaves numbers alone that survive, however they are written', () => {
+  it('returns plain numbers for everything a double can represent', () => {
     expect(parseExact('[9007199254740991, 1.50, 1e2, -0.000000000000001]')).toEqual([
       9007199254740991, 1.5, 100, -1e-15,
     ])
   })
 
-  it('writes marks of writing direction as escapes that read back equal', () => {
+  it('escapes bidirectional control characters, and parses back to the same value', () => {
     const value = {
       'a\u202e': ['\u200e\u200f\u061c', { b: '\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069' }],
     }
@@ -36,7 +36,7 @@ describe('JSON with exact numbers', () => {
     }
   })
 
-  it('writes what JSON.stringify writes', () => {
+  it('matches the output of JSON.stringify', () => {
     for (const value of [
       null,
       true,

@@ -1,8 +1,8 @@
 import { withoutBidi } from '../format/bidi.ts'
 
 /**
- * JSON with its numbers as they were written. `9007199254740993` would come out of `JSON.parse` as another number, and a person
- * who looks for an id of that size would look for the wrong one.
+ * A JSON number that keeps its source. `JSON.parse` rounds `9007199254740993`, and searching for the rounded
+ * id would find nothing.
  */
 export class ExactNumber {
   readonly source: string
@@ -16,27 +16,27 @@ export class ExactNumber {
   }
 }
 
-/** Only texts with a long run of digits or an exponent can hold a number that does not survive. */
+/** Only JSON with many consecutive digits or an exponent can contain a number that a double rounds. */
 const suspicious = /\d{16}|\d[eE][+-]?\d{2}|\.\d{15}/
 
 interface Source {
   readonly source?: string
 }
 
-/** Like `JSON.parse`; numbers that a double cannot hold become {@link ExactNumber}. */
+/** Like `JSON.parse`; numbers that a double cannot represent become {@link ExactNumber}. */
 export function parseExact(text: string): unknown {
   if (!suspicious.test(text)) return JSON.parse(text) as unknown
   return JSON.parse(text, (_key, value: unknown, context?: Source) => {
     if (typeof value !== 'number' || context?.source === undefined) return value
-    return isKept(value, context.source) ? value : new ExactNumber(context.source)
+    return isExact(value, context.source) ? value : new ExactNumber(context.source)
   }) as unknown
 }
 
-function isKept(value: number, source: string): boolean {
+function isExact(value: number, source: string): boolean {
   return String(value) === source || (Number.isFinite(value) && digitsOf(String(value)) === digitsOf(source))
 }
 
-/** The digits that count, with the place of the point: `1.50` and `15e-1` are alike. */
+/** The significant digits with an exponent, so `1.50` and `15e-1` compare equal. */
 function digitsOf(source: string): string {
   const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
   const negative = mantissa.startsWith('-')
@@ -48,8 +48,8 @@ function digitsOf(source: string): string {
 }
 
 /**
- * Like `JSON.stringify`, with exact numbers as they were written. Marks of writing direction are escapes, which mean the same:
- * JSON in a field for editing must read as what it is.
+ * Like `JSON.stringify`, and preserves exact numbers. Bidirectional control characters are escaped, so that
+ * JSON in an editor cannot look different from what it contains.
  */
 export function stringifyExact(value: unknown, indent = 0, depth = 0): string {
   if (value instanceof ExactNumber) return value.source

@@ -3,17 +3,17 @@ import { useSyncExternalStore } from 'react'
 import type { OperationName, ServerEvent } from '../../../src/operations/schema/wire-types.ts'
 import { urlOf } from './base.ts'
 import { credentialHeaders } from './credential.ts'
-import { askWho, queries } from './query.ts'
+import { queries, refetchMe } from './query.ts'
 import { readEvents } from './sse.ts'
 
 /**
- * The stream of events: says what to look at again. Shown data is asked for at most once a second, not at all while the page is
- * hidden, and once as a whole when the page or the server is back.
+ * The event stream tells the page what to refetch. Visible data is refetched at most once a second, never
+ * while the page is hidden, and once in full after the page or the server returns.
  *
  *   off ── start ──▶ connecting ── first bytes ──▶ live
  *                        ▲                           │ broken
- *                        └────── after a while ── waiting
- *   hidden: the stream is closed until the page is shown again.
+ *                        └────── after backoff ── waiting
+ *   hidden: the stream is closed until the page is visible again.
  */
 export type LiveStatus = 'connecting' | 'live' | 'waiting' | 'hidden'
 
@@ -25,8 +25,8 @@ const LONGEST_WAIT_MS = 15_000
 
 type Area = OperationName extends `${infer Name}.${string}` ? Name : never
 
-/** What has to be looked at again, by what changed. */
-const TOUCHED: Readonly<Record<string, readonly Area[]>> = {
+/** The operations to refetch, by what changed. */
+const AFFECTED: Readonly<Record<string, readonly Area[]>> = {
   jobs: ['jobs', 'overview', 'queues', 'errors', 'series', 'groups'],
   holds: ['holds', 'queues', 'overview'],
   schedules: ['schedules'],
@@ -43,13 +43,13 @@ let retryTimer: ReturnType<typeof setTimeout> | undefined
 let connection: AbortController | undefined
 let waitMs = FIRST_WAIT_MS
 
-function become(next: LiveStatus): void {
+function setStatus(next: LiveStatus): void {
   if (status === next) return
   status = next
   for (const listener of listeners) listener()
 }
 
-/** Begins to listen. Called once, by main.tsx; again after the credential changed. */
+/** Opens the stream. Called by main.tsx. */
 export function startLive(): void {
   document.removeEventListener('visibilitychange', followPage)
   document.addEventListener('visibilitychange', followPage)
@@ -60,11 +60,11 @@ function followPage(): void {
   connection?.abort()
   clearTimeout(retryTimer)
   if (document.hidden) {
-    // What was to be looked at again is asked for with everything else when the page is shown.
+    // Pending refetches are dropped: becoming visible refetches everything.
     clearTimeout(flushTimer)
     flushTimer = undefined
     pending.clear()
-    become('hidden')
+    setStatus('hidden')
     return
   }
   waitMs = FIRST_WAIT_MS
@@ -74,7 +74,7 @@ function followPage(): void {
 async function connect(): Promise<void> {
   const own = new AbortController()
   connection = own
-  become('connecting')
+  setStatus('connecting')
   try {
     const response = await fetch(urlOf('api/v1/events'), {
       headers: { accept: 'text/event-stream', ...credentialHeaders() },
@@ -82,30 +82,30 @@ async function connect(): Promise<void> {
       cache: 'no-store',
       signal: own.signal,
     })
-    if (response.status === 401) askWho()
+    if (response.status === 401) refetchMe()
     if (!response.ok || response.body === null) throw new Error(`Events: ${response.status}`)
-    become('live')
+    setStatus('live')
     waitMs = FIRST_WAIT_MS
     void queries.invalidateQueries({}, { cancelRefetch: false })
-    await readEvents(response.body, hear)
+    await readEvents(response.body, onEvent)
   } catch {
-    // Below: every end is one to come back from.
+    // Every error is handled by reconnecting below.
   }
   if (own !== connection || own.signal.aborted) return
-  become('waiting')
-  // Many pages must not come back at the same moment.
+  setStatus('waiting')
+  // Jitter: many open pages must not reconnect at the same time.
   retryTimer = setTimeout(() => void connect(), waitMs * (0.5 + Math.random()))
   waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
 }
 
-function hear(kind: string, data: string): void {
+function onEvent(kind: string, data: string): void {
   if (kind !== 'counts' && kind !== 'changed') return
   const event = JSON.parse(data) as ServerEvent
   if (event.kind === 'counts') {
     queries.setQueryData(['queues.list', {}], { queues: event.queues })
     touch(['overview'])
   }
-  if (event.kind === 'changed') for (const what of event.what) touch(TOUCHED[what] ?? [])
+  if (event.kind === 'changed') for (const what of event.what) touch(AFFECTED[what] ?? [])
 }
 
 function touch(areas: readonly Area[]): void {
@@ -118,15 +118,17 @@ function flush(): void {
   const areas = new Set(pending)
   pending.clear()
   void queries.invalidateQueries(
-    { predicate: (query) => areas.has(String(query.queryKey[0]).split('.')[0] as Area) && !isDear(query) },
-    // A slow answer is waited for, not asked for anew: else a busy server would never answer.
+    {
+      predicate: (query) => areas.has(String(query.queryKey[0]).split('.')[0] as Area) && !isExpensive(query),
+    },
+    // Keep a slow request: restarting it would mean that a busy server never answers.
     { cancelRefetch: false },
   )
 }
 
-/** What costs much is asked for less often: counts by content, and lists of which many pages are shown. */
-function isDear({ queryKey, state }: Query): boolean {
-  // A dry run is written down by the server, so it is done once.
+/** Expensive queries are refetched less often: counts by content, and lists with many loaded pages. */
+function isExpensive({ queryKey, state }: Query): boolean {
+  // The server records each dry run in the audit, so it is made once.
   if (queryKey[0] === 'queues.purge') return true
   const pages = (state.data as { readonly pages?: readonly unknown[] } | undefined)?.pages
   if (pages !== undefined && pages.length > MOST_LIVE_PAGES) return true

@@ -5,12 +5,10 @@ export function useMe(): Me | undefined {
   return useApi('me.get', {}, { keeps: false }).data
 }
 
-/** Each of these includes those before it. */
+/** Each scope includes the ones before it. */
 const LADDER: readonly Scope[] = ['read', 'operate', 'admin']
 
-/**
- * Whether the caller may do this. It only decides which buttons are shown: the server decides what is done.
- */
+/** Whether the caller has a scope. Used to show or hide buttons; the server enforces the scope. */
 export function useCan(scope: Scope): boolean {
   const scopes = useMe()?.scopes ?? []
   return includes(scopes, scope)
@@ -22,10 +20,10 @@ export function includes(scopes: readonly Scope[], scope: Scope): boolean {
   return at >= 0 && LADDER.slice(at).some((higher) => scopes.includes(higher))
 }
 
-/** Names of callers who have shown nothing: the server lets them in because they are on its machine, or because it lets in all. */
-const NOBODY = ['local', 'anyone']
+/** Names of anonymous callers, on a server that allows local access or everyone. */
+const ANONYMOUS = ['local', 'anyone']
 
-/** Whether the caller came with a token or a login. */
+/** Whether the caller authenticated with a token or a login. */
 export function hasCredential({ name }: Me): boolean {
-  return !NOBODY.includes(name)
+  return !ANONYMOUS.includes(name)
 }

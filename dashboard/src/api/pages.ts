@@ -2,14 +2,14 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import type { InputOf, OperationName, OutputOf } from '../../../src/operations/schema/wire-types.ts'
 import { call } from './client.ts'
 
-/** The operations whose answers go on with a cursor. */
+/** The operations that paginate with a cursor. */
 type PagedName = {
   [Name in OperationName]: OutputOf<Name> extends { readonly cursor: string | null } ? Name : never
 }[OperationName]
 
 export interface Pages<Item> {
   readonly items: readonly Item[]
-  /** Undefined until the first page is here. */
+  /** Undefined until the first page has loaded. */
   readonly data: readonly Item[] | undefined
   readonly error: Error | null
   readonly refetch: () => unknown
@@ -18,14 +18,14 @@ export interface Pages<Item> {
   readonly more: () => void
 }
 
-/** A list that goes on by a key: the pages that were asked for, one after the other. */
+/** A list with keyset pagination: the pages loaded so far, concatenated. */
 export function usePages<Name extends PagedName, Item>(
   name: Name,
   input: Omit<InputOf<Name>, 'cursor'>,
   itemsOf: (output: OutputOf<Name>) => readonly Item[],
   { enabled = true, every }: { readonly enabled?: boolean; readonly every?: number } = {},
 ): Pages<Item> {
-  const asked = useInfiniteQuery({
+  const result = useInfiniteQuery({
     queryKey: [name, input, 'pages'],
     queryFn: ({ pageParam, signal }) =>
       call(name, { ...input, ...(pageParam === null ? {} : { cursor: pageParam }) } as InputOf<Name>, {
@@ -37,14 +37,14 @@ export function usePages<Name extends PagedName, Item>(
     enabled,
     ...(every === undefined ? {} : { refetchInterval: every }),
   })
-  const data = asked.data?.pages.flatMap((page) => itemsOf(page as OutputOf<Name>))
+  const data = result.data?.pages.flatMap((page) => itemsOf(page as OutputOf<Name>))
   return {
     items: data ?? [],
     data,
-    error: asked.error,
-    refetch: asked.refetch,
-    hasMore: asked.hasNextPage,
-    isBusy: asked.isFetchingNextPage,
-    more: () => void asked.fetchNextPage(),
+    error: result.error,
+    refetch: result.refetch,
+    hasMore: result.hasNextPage,
+    isBusy: result.isFetchingNextPage,
+    more: () => void result.fetchNextPage(),
   }
 }

@@ -17,43 +17,43 @@ import { ApiFailure, call } from './client.ts'
 export const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, { queryKey }) => {
-      // The session is over: whoever asks who one is gets to know, and shows where to log in.
-      if (error instanceof ApiFailure && error.status === 401 && queryKey[0] !== 'me.get') askWho()
+      // The session has expired. Refetching me.get returns 401 too, and the app shows the login form.
+      if (error instanceof ApiFailure && error.status === 401 && queryKey[0] !== 'me.get') refetchMe()
     },
   }),
   defaultOptions: {
     queries: {
-      // The stream of events says when to look again (live.ts); this is for when it is down.
+      // The event stream triggers refetches (live.ts); this covers the time when it is down.
       staleTime: 5_000,
       refetchOnWindowFocus: true,
-      retry: (times, error) => isPassing(error) && times < 3,
+      retry: (times, error) => isTransient(error) && times < 3,
       retryDelay: (times) => Math.min(500 * 2 ** times, 8_000),
     },
   },
 })
 
-/** Asks again who the caller is. */
-export function askWho(): void {
+/** Refetches the identity of the caller. */
+export function refetchMe(): void {
   void queries.invalidateQueries({ queryKey: ['me.get'] }, { cancelRefetch: false })
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return error instanceof ApiFailure && (error.status === 0 || error.status >= 502 || error.status === 429)
 }
 
-/** Why something that is shown could not be asked for again; null: all of it is fresh. */
-export function useTrouble(): string | null {
+/** Why visible data could not be refetched; null while all of it is up to date. */
+export function useStaleReason(): string | null {
   return useSyncExternalStore(
     (listener) => queries.getQueryCache().subscribe(listener),
     () => {
       const [stale] = staleQueries()
-      return stale === undefined ? null : (troubleOf(stale)?.message ?? null)
+      return stale === undefined ? null : (refetchErrorOf(stale)?.message ?? null)
     },
   )
 }
 
-/** Asks again for what is not fresh. */
-export function askStale(): void {
+/** Refetches the queries whose last refetch failed. */
+export function refetchStale(): void {
   for (const query of staleQueries())
     void queries.invalidateQueries({ queryKey: query.queryKey, exact: true })
 }
@@ -62,31 +62,35 @@ function staleQueries(): Query[] {
   return queries
     .getQueryCache()
     .getAll()
-    .filter((query) => query.isActive() && query.state.data !== undefined && isServersFault(troubleOf(query)))
+    .filter(
+      (query) => query.isActive() && query.state.data !== undefined && isServerError(refetchErrorOf(query)),
+    )
 }
 
-/** The error that it ended with, or for which it is tried again: one may be chance, two are not. */
-function troubleOf({ state }: Query): Error | null {
+/**
+ * The final error, or the one it is retried for from the second failure on: a single failure may be noise.
+ */
+function refetchErrorOf({ state }: Query): Error | null {
   return state.error ?? (state.fetchFailureCount > 1 ? state.fetchFailureReason : null)
 }
 
-function isServersFault(error: unknown): boolean {
+function isServerError(error: unknown): boolean {
   return error instanceof ApiFailure && (error.status === 0 || error.status >= 500)
 }
 
-export interface AskOptions {
+export interface ApiOptions {
   readonly enabled?: boolean
-  /** Asks again so often while the page is shown, in milliseconds. For what no event tells of. */
+  /** Poll interval in milliseconds while the page is visible, for data without events. */
   readonly every?: number
-  /** Shows the answer for the input before until the new one is here. @default true */
+  /** Keeps showing the previous output while a new input loads. @default true */
   readonly keeps?: boolean
 }
 
-/** What an operation answers, kept fresh. */
+/** Reads an operation and keeps its output up to date. */
 export function useApi<Name extends OperationName>(
   name: Name,
   input: InputOf<Name>,
-  { enabled = true, every, keeps = true }: AskOptions = {},
+  { enabled = true, every, keeps = true }: ApiOptions = {},
 ): UseQueryResult<OutputOf<Name>, Error> {
   return useQuery<OutputOf<Name>, Error>({
     queryKey: [name, input],
@@ -98,24 +102,24 @@ export function useApi<Name extends OperationName>(
 }
 
 export interface ActOptions<Name extends OperationName> {
-  /** What is told when it is done; null: nothing. */
-  readonly told?: ((output: OutputOf<Name>, input: InputOf<Name>) => string | null) | string
-  /** Called when it is done. */
+  /** The toast after success; null shows none. */
+  readonly success?: ((output: OutputOf<Name>, input: InputOf<Name>) => string | null) | string
+  /** Called after success. */
   readonly onDone?: (output: OutputOf<Name>, input: InputOf<Name>) => void
-  /** The error is shown by whoever calls, not as a toast. */
+  /** The caller shows the error instead of a toast. */
   readonly quiet?: boolean
 }
 
-/** Does something. Whatever is shown is asked for again afterwards. */
+/** Calls an operation that changes something, then refetches all visible data. */
 export function useAct<Name extends OperationName>(
   name: Name,
-  { told, onDone, quiet = false }: ActOptions<Name> = {},
+  { success, onDone, quiet = false }: ActOptions<Name> = {},
 ): UseMutationResult<OutputOf<Name>, Error, InputOf<Name>> {
   const client = useQueryClient()
   return useMutation<OutputOf<Name>, Error, InputOf<Name>>({
     mutationFn: (input) => call(name, input),
     onSuccess: (output, input) => {
-      const text = typeof told === 'function' ? told(output, input) : told
+      const text = typeof success === 'function' ? success(output, input) : success
       if (text) toast({ text, tone: 'good' })
       onDone?.(output, input)
       void client.invalidateQueries({}, { cancelRefetch: false })

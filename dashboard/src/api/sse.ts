@@ -1,10 +1,10 @@
 /**
- * Reads server-sent events from the body of a `fetch`, which can carry a credential where `EventSource` cannot. Comments, `id` and
- * `retry` are read over.
+ * Reads server-sent events from a `fetch` body, which can send headers where `EventSource` cannot. Comments,
+ * `id` and `retry` are ignored.
  */
 export async function readEvents(
   body: ReadableStream<Uint8Array>,
-  hear: (kind: string, data: string) => void,
+  onEvent: (kind: string, data: string) => void,
 ): Promise<void> {
   const reader = body
     .pipeThrough(new TextDecoderStream() as never)
@@ -19,7 +19,7 @@ export async function readEvents(
     rest = lines.pop() ?? ''
     for (const line of lines) {
       if (line === '') {
-        if (data.length > 0) hear(kind, data.join('\n'))
+        if (data.length > 0) onEvent(kind, data.join('\n'))
         kind = 'message'
         data = []
       } else if (line.startsWith('event:')) kind = line.slice(6).trim()

@@ -1,7 +1,7 @@
-/** Marks that change the direction of the characters after them: with them a name looks like another name. */
+/** Bidirectional control characters, which can make one name look like another. */
 const BIDI = /\p{Bidi_Control}/gu
 
-/** The text with these marks written out: `\u202e` instead of text that runs backwards. Everything else stays. */
+/** Escapes these characters, such as `\u202e`, so that they cannot reorder text. */
 export function withoutBidi(text: string): string {
   return text.replace(BIDI, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

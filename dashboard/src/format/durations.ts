@@ -1,4 +1,4 @@
-/** Milliseconds as a duration that can be written back: 900000 → "15m". */
+/** Milliseconds as a duration string that the API accepts: 900000 → "15m". */
 export function durationWord(ms: number): string {
   const units = [
     [86_400_000, 'd'],

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { faultsOf } from './json-schema.ts'
-import { bytesText, countText, plural, rateText, short, wholeText } from './numbers.ts'
+import { bytesText, countText, fullCountText, plural, rateText, short } from './numbers.ts'
 import { agoText, durationText } from './times.ts'
 
-describe('numbers as people read them', () => {
-  it('counts exactly up to the cap and then says that there are more', () => {
+describe('formatted numbers', () => {
+  it('are exact up to the cap and end in a plus sign above it', () => {
     expect(countText(48_213)).toBe('48,213')
     expect(countText(499_999)).toBe('499,999')
     expect([500_000, 612_345, 7_000_000].map((count) => countText(count))).toEqual([
@@ -12,13 +12,13 @@ describe('numbers as people read them', () => {
       '500k+',
       '500k+',
     ])
-    expect(wholeText(1_234_567)).toBe('1,234,567')
+    expect(fullCountText(1_234_567)).toBe('1,234,567')
     expect(countText(1_200, false)).toBe('1.2k+')
     expect(plural(1, 'job')).toBe('1 job')
     expect(plural(0, 'job')).toBe('0 jobs')
   })
 
-  it('is short where there is no room', () => {
+  it('have a short form', () => {
     expect([999, 1_000, 48_213, 999_000, 1_500_000].map(short)).toEqual([
       '999',
       '1k',
@@ -31,8 +31,8 @@ describe('numbers as people read them', () => {
   })
 })
 
-describe('times as people read them', () => {
-  it('tells how long', () => {
+describe('formatted times', () => {
+  it('formats durations', () => {
     expect([0.2, 84, 1_530, 59_400, 250_000, 7_200_000, 90_000_000].map(durationText)).toEqual([
       '<1 ms',
       '84 ms',
@@ -44,14 +44,14 @@ describe('times as people read them', () => {
     ])
   })
 
-  it('tells how long ago, and in how long', () => {
+  it('formats relative times', () => {
     expect(agoText(1_000, 1_500)).toBe('just now')
     expect(agoText(0, 12_900)).toBe('12 s ago')
     expect(agoText(250_000, 0)).toBe('in 4m 10s')
   })
 })
 
-describe('hints by a JSON Schema', () => {
+describe('JSON Schema validation hints', () => {
   const schema = {
     type: 'object',
     required: ['to'],
@@ -64,21 +64,21 @@ describe('hints by a JSON Schema', () => {
     $defs: { part: { type: 'integer', minimum: 1 } },
   }
 
-  it('finds nothing in what fits', () => {
+  it('accepts a valid value', () => {
     expect(faultsOf(schema, { to: 'ada', size: 'm', parts: [1, 2] })).toEqual([])
   })
 
-  it('names each place that does not fit', () => {
+  it('reports each invalid path', () => {
     expect(faultsOf(schema, { size: 'l', parts: [0, 'x'], more: 1 })).toEqual([
       'payload.to is missing',
       'payload.size should be one of "s", "m"',
       'payload.parts[0] should be at least 1',
       'payload.parts[1] should be integer',
-      'payload.more is not known',
+      'payload.more is not in the schema',
     ])
   })
 
-  it('takes words that it does not know as fitting', () => {
+  it('ignores unknown keywords', () => {
     expect(faultsOf({ type: 'string', format: 'email' }, 'x')).toEqual([])
     expect(faultsOf(true, 1)).toEqual([])
   })

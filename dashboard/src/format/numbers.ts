@@ -1,4 +1,4 @@
-/** From here on nobody reads a count: it is enough that there are many. */
+/** Counts from here on are shown as "500k+". */
 export const COUNT_CAP = 500_000
 
 const whole = new Intl.NumberFormat('en-US')
@@ -9,12 +9,12 @@ export function countText(count: number, isExact = true): string {
   return isExact ? whole.format(count) : `${short(count)}+`
 }
 
-/** How far something has come, which must not stand still at the cap: 1234567 → "1,234,567". */
-export function wholeText(count: number): string {
+/** An uncapped count, for progress that must keep moving above the cap: 1234567 → "1,234,567". */
+export function fullCountText(count: number): string {
   return whole.format(count)
 }
 
-/** For narrow places: 48213 → "48.2k". */
+/** For narrow columns: 48213 → "48.2k". */
 export function short(count: number): string {
   const steps: readonly (readonly [number, string])[] = [
     [1e9, 'b'],

@@ -12,7 +12,8 @@ export function durationText(ms: number): string {
   if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`
   if (ms < HOUR) return pair(ms, MINUTE, 'm', SECOND, 's')
   if (ms < DAY) return pair(ms, HOUR, 'h', MINUTE, 'm')
-  return pair(ms, DAY, 'd', HOUR, 'h')
+  if (ms < 100 * DAY) return pair(ms, DAY, 'd', HOUR, 'h')
+  return `${Math.floor(ms / DAY)}d`
 }
 
 function pair(ms: number, big: number, bigUnit: string, small: number, smallUnit: string): string {
@@ -34,7 +35,7 @@ const exact = new Intl.DateTimeFormat('en-GB', {
   timeStyle: 'medium',
 })
 
-/** The moment in the zone of this browser, and in UTC. */
+/** The timestamp in the browser's time zone, and in UTC. */
 export function exactText(iso: string): string {
   const at = new Date(iso)
   if (Number.isNaN(at.getTime())) return iso
@@ -44,7 +45,7 @@ export function exactText(iso: string): string {
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 
-/** "14:03:12", with the day if that is not today. */
+/** "14:03:12", with the date unless it is today. */
 export function clockText(iso: string, now = Date.now()): string {
   const at = new Date(iso)
   const time = clock.format(at)

@@ -1,4 +1,4 @@
-/** The same for the server of the bundler: React's development elements carry where they were written. */
+/** The same for Vite's development server, which calls `jsxDEV`. */
 import type { ElementType, Key, ReactElement } from 'react'
 import { jsx, jsxs } from './jsx-runtime.ts'
 

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** How large everything is. Sizes are in rem, so one number scales the whole page. */
+/** The size of the UI. All sizes are in rem, so one number scales the page. */
 export type Density = 'normal' | 'large' | 'dense'
 
 const KEY = 'skep.density'
@@ -17,7 +17,7 @@ export function chooseDensity(density: Density): void {
   for (const listener of listeners) listener()
 }
 
-/** Puts the chosen density on the page. Called before anything is drawn. */
+/** Applies the selected density. Called before the first render. */
 export function applyDensity(): void {
   const density = densityOf()
   if (density === 'normal') document.documentElement.removeAttribute('data-density')

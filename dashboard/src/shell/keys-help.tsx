@@ -3,22 +3,22 @@ import { Dialog } from '../ui/dialog.tsx'
 import { SECTIONS } from './sections.ts'
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['Ctrl K', 'Go anywhere, or search'],
-  ['/', 'Write a query, or find'],
-  ['j k', 'Down and up in a list; the next job and the one before'],
+  ['Ctrl K', 'Search or go to a page'],
+  ['/', 'Focus the search field'],
+  ['j k', 'Move down or up in a list; next or previous job'],
   ['Enter', 'Open'],
-  ['x', 'Select; with shift up to here'],
+  ['x', 'Select; with Shift, select a range'],
   ['Esc', 'Close'],
-  ['?', 'This list'],
+  ['?', 'Show keyboard shortcuts'],
 ]
 
-/** All keys, for whoever wants to leave the mouse alone. */
+/** The list of keyboard shortcuts. */
 export function KeysHelp({ onClose }: { readonly onClose: () => void }): ReactNode {
   const sections = SECTIONS.flatMap((group) => group.sections).flatMap(({ keys, title }) =>
     keys ? [[keys, title] as const] : [],
   )
   return (
-    <Dialog title="Keyboard" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl className="keys">
         {[...KEYS, ...sections].map(([keys, text]) => (
           <div key={keys}>

@@ -3,7 +3,7 @@ import { Link, useLocation } from 'wouter'
 import type { Me } from '../../../src/operations/schema/wire-types.ts'
 import { includes } from '../api/me.ts'
 import { classes } from '../ui/classes.ts'
-import { Icon, Mark } from '../ui/icon.tsx'
+import { Icon, Logo } from '../ui/icon.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { KeysHelp } from './keys-help.tsx'
 import { Palette } from './palette.tsx'
@@ -20,13 +20,13 @@ export function Layout({ me, children }: { readonly me: Me; readonly children: R
     useCallback(() => setPaletteOpen(true), []),
     useCallback(() => setHelpOpen(true), []),
   )
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the sheet closes whenever one goes elsewhere
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the sheet
   useEffect(() => setSheetOpen(false), [location])
   return (
     <div className="shell">
-      {/* No link: that would change the address, and be one more step to go back. */}
+      {/* A button: a link would change the URL and add a history entry. */}
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
-        Skip to the page
+        Skip to content
       </button>
       <Sidebar me={me} isOpen={isSheetOpen} />
       {isSheetOpen && (
@@ -53,7 +53,7 @@ function Sidebar({ me, isOpen }: { readonly me: Me; readonly isOpen: boolean }):
   return (
     <nav className={classes('side', isOpen && 'side-open')} aria-label="Sections">
       <Link to="/" className="side-mark">
-        <Mark size={26} />
+        <Logo size={26} />
         <span>Skep</span>
       </Link>
       {SECTIONS.map(({ title, sections }) => (
@@ -97,11 +97,11 @@ function SideLink({ section: { path, title, icon, keys } }: { readonly section: 
   )
 }
 
-const BELOW = ['/', '/queues', '/jobs', '/errors']
+const BOTTOM_BAR = ['/', '/queues', '/jobs', '/errors']
 
-/** On a phone the first sections are at the thumb, the rest behind "More". */
+/** On a phone the main sections are at the bottom, the rest under "More". */
 function BottomBar({ onMore }: { readonly onMore: () => void }): ReactNode {
-  const sections = SECTIONS.flatMap((group) => group.sections).filter(({ path }) => BELOW.includes(path))
+  const sections = SECTIONS.flatMap((group) => group.sections).filter(({ path }) => BOTTOM_BAR.includes(path))
   return (
     <nav className="bottom-nav" aria-label="Main sections">
       {sections.map((section) => (

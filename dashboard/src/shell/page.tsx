@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { withoutBidi } from '../format/bidi.ts'
 import { Icon } from '../ui/icon.tsx'
 
-/** The frame of every screen: where one is, what can be done here, and the rest. */
+/** The frame of every screen: breadcrumb, title, actions and content. */
 export function Page({
   title,
   name,
@@ -12,15 +12,15 @@ export function Page({
   children,
   full = false,
 }: {
-  /** Left out if what is inside has a title of its own. */
+  /** Omitted if the content has its own title. */
   readonly title?: ReactNode
-  /** The title as text, for the tab of the browser. */
+  /** The plain title, for the browser tab. */
   readonly name: string
-  /** Where this page is below. */
+  /** The parent page. */
   readonly above?: { readonly to: string; readonly text: string }
   readonly actions?: ReactNode
   readonly children: ReactNode
-  /** As high as the window: what is inside scrolls by itself. */
+  /** As high as the window; the content scrolls on its own. */
   readonly full?: boolean
 }): ReactNode {
   useEffect(() => {

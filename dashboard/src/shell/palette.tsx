@@ -13,13 +13,13 @@ interface Entry {
   readonly title: string
   readonly kind: string
   readonly icon: IconName
-  readonly words: string
+  readonly keywords: string
   readonly run: () => void
 }
 
 const SHOWN = 12
 
-/** Goes anywhere by typing: sections, queues, a job by its id, a search. */
+/** The command palette: sections, queues, a job by its id, a search. */
 export function Palette({ me, onClose }: { readonly me: Me; readonly onClose: () => void }): ReactNode {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
@@ -70,7 +70,7 @@ export function Palette({ me, onClose }: { readonly me: Me; readonly onClose: ()
               setText(event.target.value)
               setAt(0)
             }}
-            placeholder="A section, a queue, the id of a job, or a search"
+            placeholder="Search for a section, queue, job ID or query"
             aria-label="Search or go to"
             role="combobox"
             aria-expanded="true"
@@ -112,12 +112,12 @@ function useEntries(me: Me, text: string): readonly Entry[] {
   const fixed: Entry[] = [
     ...SECTIONS.flatMap(({ sections }) => sections)
       .filter(({ scope }) => scope === undefined || includes(me.scopes, scope))
-      .map(({ path, title, icon, words = '' }) => ({
+      .map(({ path, title, icon, keywords = '' }) => ({
         id: `section ${path}`,
         title,
         kind: 'Go to',
         icon,
-        words,
+        keywords,
         run: () => navigate(path),
       })),
     {
@@ -125,7 +125,7 @@ function useEntries(me: Me, text: string): readonly Entry[] {
       title: 'Switch between light and dark',
       kind: 'Theme',
       icon: 'moon',
-      words: 'theme dark light',
+      keywords: 'theme dark light',
       run: () => chooseTheme(themeOf() === 'dark' ? 'light' : 'dark'),
     },
   ]
@@ -134,22 +134,22 @@ function useEntries(me: Me, text: string): readonly Entry[] {
     title: queue,
     kind: 'Queue',
     icon: 'queues',
-    words: '',
+    keywords: '',
     run: () => navigate(`/queues/${encodeURIComponent(queue)}`),
   }))
   if (wanted === '') return fixed.slice(0, SHOWN)
-  const found = [...fixed, ...named].filter(({ title, words }) =>
-    `${title} ${words}`.toLowerCase().includes(wanted),
+  const found = [...fixed, ...named].filter(({ title, keywords }) =>
+    `${title} ${keywords}`.toLowerCase().includes(wanted),
   )
-  const asked: Entry[] = [
+  const typed: Entry[] = [
     ...(/^[0-9a-z-]{8,}$/i.test(text.trim()) && !/\s/.test(text.trim())
       ? [
           {
             id: 'job',
             title: text.trim(),
-            kind: 'Job with this id',
+            kind: 'Go to job',
             icon: 'jobs' as const,
-            words: '',
+            keywords: '',
             run: () => navigate(`/jobs/${encodeURIComponent(text.trim())}`),
           },
         ]
@@ -159,9 +159,9 @@ function useEntries(me: Me, text: string): readonly Entry[] {
       title: text.trim(),
       kind: 'Search jobs',
       icon: 'search',
-      words: '',
+      keywords: '',
       run: () => navigate(`/jobs?q=${encodeURIComponent(text.trim())}`),
     },
   ]
-  return [...found.slice(0, SHOWN), ...asked]
+  return [...found.slice(0, SHOWN), ...typed]
 }

@@ -5,15 +5,15 @@ export interface Section {
   readonly path: string
   readonly title: string
   readonly icon: IconName
-  /** Words with which it is found in the palette. */
-  readonly words?: string
-  /** Keys that lead to it, one after the other. */
+  /** Search terms for the palette. */
+  readonly keywords?: string
+  /** Its keyboard shortcut: keys pressed one after the other. */
   readonly keys?: string
   /** Shown only to callers with this scope. */
   readonly scope?: Scope
 }
 
-/** The places of the dashboard, as the sidebar shows them. */
+/** The sections of the sidebar. */
 export const SECTIONS: readonly { readonly title: string | null; readonly sections: readonly Section[] }[] = [
   {
     title: null,
@@ -23,27 +23,39 @@ export const SECTIONS: readonly { readonly title: string | null; readonly sectio
         title: 'Overview',
         icon: 'overview',
         keys: 'g o',
-        words: 'home throughput latency attention',
+        keywords: 'home throughput latency attention',
       },
-      { path: '/queues', title: 'Queues', icon: 'queues', keys: 'g q', words: 'pause lanes limits holds' },
-      { path: '/jobs', title: 'Jobs', icon: 'jobs', keys: 'g j', words: 'search list query' },
-      { path: '/errors', title: 'Errors', icon: 'errors', keys: 'g e', words: 'groups exceptions failures' },
-      { path: '/dead', title: 'Dead letters', icon: 'dead', keys: 'g d', words: 'retry dlq' },
+      { path: '/queues', title: 'Queues', icon: 'queues', keys: 'g q', keywords: 'pause lanes limits holds' },
+      { path: '/jobs', title: 'Jobs', icon: 'jobs', keys: 'g j', keywords: 'search list query' },
+      {
+        path: '/errors',
+        title: 'Errors',
+        icon: 'errors',
+        keys: 'g e',
+        keywords: 'groups exceptions failures',
+      },
+      { path: '/dead', title: 'Dead letters', icon: 'dead', keys: 'g d', keywords: 'retry dlq' },
     ],
   },
   {
-    title: 'Plans',
+    title: 'Automation',
     sections: [
-      { path: '/schedules', title: 'Schedules', icon: 'schedules', keys: 'g s', words: 'cron' },
-      { path: '/flows', title: 'Flows', icon: 'flows', keys: 'g f', words: 'runs workflows graph' },
+      { path: '/schedules', title: 'Schedules', icon: 'schedules', keys: 'g s', keywords: 'cron' },
+      { path: '/flows', title: 'Flows', icon: 'flows', keys: 'g f', keywords: 'runs workflows graph' },
     ],
   },
   {
-    title: 'Machines',
+    title: 'Infrastructure',
     sections: [
-      { path: '/workers', title: 'Workers', icon: 'workers', keys: 'g w', words: 'hosts processes' },
-      { path: '/receivers', title: 'Receivers', icon: 'receivers', keys: 'g r', words: 'streams grpc http' },
-      { path: '/system', title: 'System', icon: 'system', keys: 'g y', words: 'doctor health store' },
+      { path: '/workers', title: 'Workers', icon: 'workers', keys: 'g w', keywords: 'hosts processes' },
+      {
+        path: '/receivers',
+        title: 'Receivers',
+        icon: 'receivers',
+        keys: 'g r',
+        keywords: 'streams grpc http',
+      },
+      { path: '/system', title: 'System', icon: 'system', keys: 'g y', keywords: 'doctor health store' },
     ],
   },
   {
@@ -54,17 +66,17 @@ export const SECTIONS: readonly { readonly title: string | null; readonly sectio
         title: 'Playground',
         icon: 'playground',
         keys: 'g p',
-        words: 'enqueue send try',
+        keywords: 'enqueue send try',
         scope: 'operate',
       },
-      { path: '/bulk', title: 'Bulk actions', icon: 'bulk', keys: 'g b', words: 'mass retry cancel' },
-      { path: '/audit', title: 'Audit', icon: 'audit', keys: 'g a', words: 'log who', scope: 'admin' },
+      { path: '/bulk', title: 'Bulk actions', icon: 'bulk', keys: 'g b', keywords: 'mass retry cancel' },
+      { path: '/audit', title: 'Audit', icon: 'audit', keys: 'g a', keywords: 'log who', scope: 'admin' },
       {
         path: '/tokens',
         title: 'Tokens',
         icon: 'tokens',
         keys: 'g t',
-        words: 'access credentials',
+        keywords: 'access credentials',
         scope: 'admin',
       },
     ],

@@ -8,14 +8,14 @@ const AFTER_G = new Map(
   ) as [string, string][],
 )
 
-/** Whether keys go into a field now, and mean what they say. */
+/** Whether the event comes from a field the user types into. */
 export function isTyping(event: Event): boolean {
   const target = event.target as HTMLElement | null
   return target?.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') != null
 }
 
-/** The list of the page takes the keys from here on. Without it, one would have to get there by tabs first. */
-function intoList(event: KeyboardEvent): void {
+/** Focuses the list of the page, which handles j and k from then on. */
+function focusList(event: KeyboardEvent): void {
   if ((event.target as HTMLElement | null)?.closest('[role=grid]')) return
   const rows = document.querySelector('main [role=grid] [role=rowgroup]')
   const row =
@@ -24,11 +24,14 @@ function intoList(event: KeyboardEvent): void {
   row?.focus()
 }
 
-/** j and k go into the list of the page. ⌘K or Ctrl K opens the palette; g and a letter go to a section; / goes to the search of the page, if it has one; ? tells them. */
+/**
+ * Global keyboard shortcuts: j and k focus the list of the page, ⌘K or Ctrl K opens the palette, g and a
+ * letter go to a section, / focuses the search field, ? opens the help.
+ */
 export function useShortcuts(openPalette: () => void, openHelp: () => void): void {
   const [, navigate] = useLocation()
   useEffect(() => {
-    // Events are counted from when the page began, so 0 would be a moment ago on a page that has just been opened.
+    // `timeStamp` starts at 0 when the page loads, so 0 would look like a recent key press.
     let afterG = -Infinity
     const press = (event: KeyboardEvent): void => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
@@ -49,7 +52,7 @@ export function useShortcuts(openPalette: () => void, openHelp: () => void): voi
         const path = AFTER_G.get(event.key)
         afterG = -Infinity
         if (path) navigate(path)
-      } else if (event.key === 'j' || event.key === 'k') intoList(event)
+      } else if (event.key === 'j' || event.key === 'k') focusList(event)
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)

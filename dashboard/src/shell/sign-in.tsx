@@ -2,9 +2,9 @@ import { type ReactNode, useState } from 'react'
 import { signIn } from '../api/credential.ts'
 import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
-import { Mark } from '../ui/icon.tsx'
+import { Logo } from '../ui/icon.tsx'
 
-/** Shown when a session is over while the page is open. Before that the server shows a page of its own. */
+/** Shown when the session expires while the page is open. Before that the server sends its own login page. */
 export function SignIn(): ReactNode {
   const [token, setToken] = useState('')
   const [problem, setProblem] = useState<string | null>(null)
@@ -25,10 +25,10 @@ export function SignIn(): ReactNode {
           void send()
         }}
       >
-        <Mark size={44} />
+        <Logo size={44} />
         <h1>Log in to Skep</h1>
         <p className="soft">
-          Use an access token. Whoever runs this server makes one with <code>skep tokens create</code>.
+          Enter an access token. An administrator creates one with <code>skep tokens create</code>.
         </p>
         <Field
           label="Access token"

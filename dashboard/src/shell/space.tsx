@@ -8,9 +8,9 @@ import { Field } from '../ui/field.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Badge } from '../ui/state.tsx'
 
-/** Which space is shown, and the way to another one, for those who may look at several. */
+/** The selected space, and a menu to switch for callers with access to several. */
 export function Space({ me }: { readonly me: Me }): ReactNode {
-  const [isNaming, setNaming] = useState(false)
+  const [isSwitching, setSwitching] = useState(false)
   const others = Array.isArray(me.spaces) ? (me.spaces as readonly string[]) : []
   if (me.spaces === null || (me.spaces !== '*' && others.length === 0)) {
     return me.space === 'default' ? null : <Badge title="Space">{me.space}</Badge>
@@ -27,13 +27,13 @@ export function Space({ me }: { readonly me: Me }): ReactNode {
             onSelect: () => go(space),
           })),
           ...(me.spaces === '*'
-            ? ['line' as const, { label: 'Another space …', onSelect: () => setNaming(true) }]
+            ? ['line' as const, { label: 'Switch to …', onSelect: () => setSwitching(true) }]
             : []),
         ]}
       >
         {me.space}
       </Menu>
-      {isNaming && <AnotherSpace onClose={() => setNaming(false)} />}
+      {isSwitching && <SwitchSpace onClose={() => setSwitching(false)} />}
     </>
   )
 }
@@ -43,18 +43,19 @@ function go(space: string): void {
   location.reload()
 }
 
-/** What a header can carry. The server says whether it is a name, and whether the caller may look there. */
-const CARRIED = /^[\x21-\x7e]+$/
+/** What an HTTP header can carry. The server checks the name and the caller's access. */
+const HEADER_SAFE = /^[\x21-\x7e]+$/
 
-function AnotherSpace({ onClose }: { readonly onClose: () => void }): ReactNode {
+function SwitchSpace({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [text, setText] = useState('')
   const [problem, setProblem] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
   const space = text.trim()
-  // Every page of this tab asks for the space that was chosen, so one that is refused would leave nothing to go on with.
+  // Checked before switching: every request of this tab sends the space, so a refused one would break the
+  // page.
   const ask = async (): Promise<void> => {
-    if (!CARRIED.test(space)) {
-      setProblem('A name has letters, digits or "_ - . : /", and no blanks.')
+    if (!HEADER_SAFE.test(space)) {
+      setProblem('Use letters, digits and "_ - . : /", without spaces.')
       return
     }
     setBusy(true)
@@ -68,22 +69,22 @@ function AnotherSpace({ onClose }: { readonly onClose: () => void }): ReactNode 
   }
   return (
     <Dialog
-      title="Another space"
+      title="Switch space"
       size="s"
       onClose={onClose}
       onSubmit={() => space !== '' && !isBusy && void ask()}
       footer={
         <>
-          <Button onClick={onClose}>Stay here</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" busy={isBusy} disabled={space === ''}>
-            Go there
+            Switch
           </Button>
         </>
       }
     >
       <Field
-        label="Name of the space"
-        hint="This tab alone goes there."
+        label="Space"
+        hint="Changes this tab only."
         value={text}
         onChange={(event) => {
           setText(event.target.value)

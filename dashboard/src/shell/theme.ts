@@ -16,7 +16,7 @@ export function chooseTheme(theme: Theme): void {
   applyTheme()
 }
 
-/** Puts the chosen theme on the page. Called before anything is drawn. */
+/** Applies the selected theme. Called before the first render. */
 export function applyTheme(): void {
   const theme = themeOf()
   if (theme === 'system') document.documentElement.removeAttribute('data-theme')
@@ -36,7 +36,7 @@ function listen(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Another number after each change of colours, for what is drawn and not styled. */
+/** A number that changes with the theme, for canvases, which CSS does not style. */
 export function useThemeTick(): number {
   return useSyncExternalStore(listen, () => tick)
 }

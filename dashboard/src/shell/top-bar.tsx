@@ -3,7 +3,7 @@ import type { Me } from '../../../src/operations/schema/wire-types.ts'
 import { signOut } from '../api/credential.ts'
 import { useLiveStatus } from '../api/live.ts'
 import { hasCredential } from '../api/me.ts'
-import { askStale, useTrouble } from '../api/query.ts'
+import { refetchStale, useStaleReason } from '../api/query.ts'
 import { classes } from '../ui/classes.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Menu } from '../ui/menu.tsx'
@@ -20,7 +20,7 @@ export function TopBar({ me, onSearch }: { readonly me: Me; readonly onSearch: (
         <kbd>{/Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl'} K</kbd>
       </button>
       <div className="top-side">
-        <LiveSign />
+        <LiveStatusBadge />
         <Space me={me} />
         {me.environment && (
           <Badge tone={/prod/i.test(me.environment) ? 'bad' : 'info'} title="Environment">
@@ -28,7 +28,7 @@ export function TopBar({ me, onSearch }: { readonly me: Me; readonly onSearch: (
           </Badge>
         )}
         {!me.scopes.some((scope) => scope === 'operate' || scope === 'admin') && (
-          <Badge title={`${me.name} may look and not change`}>read only</Badge>
+          <Badge title={`${me.name} cannot change anything`}>read only</Badge>
         )}
         <ThemeMenu me={me} />
       </div>
@@ -36,37 +36,37 @@ export function TopBar({ me, onSearch }: { readonly me: Me; readonly onSearch: (
   )
 }
 
-const LIVE_WORDS = {
-  live: 'Live: what you see follows the server',
+const LIVE_TITLES = {
+  live: 'Live updates from the server',
   connecting: 'Connecting to the server …',
-  waiting: 'The server does not answer. Trying again …',
+  waiting: 'The server cannot be reached. Reconnecting …',
   hidden: 'Paused while the page is hidden',
 } as const
 
-/** What is not fresh is asked for again so often, beside what events tell. */
-const AGAIN_MS = 5_000
+/** How often stale data is refetched, besides events. */
+const REFETCH_MS = 5_000
 
-/** A quiet sign: a dot while all is well, a word when not. */
-function LiveSign(): ReactNode {
+/** The connection status. */
+function LiveStatusBadge(): ReactNode {
   const status = useLiveStatus()
-  const trouble = useTrouble()
-  // The server is there, and cannot tell: its store is away. What is shown stays, and must not be taken for the present.
-  const isStale = status === 'live' && trouble !== null
+  const staleReason = useStaleReason()
+  // The server answers but its store does not. Old data stays visible and must not pass for current data.
+  const isStale = status === 'live' && staleReason !== null
   useEffect(() => {
     if (!isStale) return
-    const timer = setInterval(askStale, AGAIN_MS)
+    const timer = setInterval(refetchStale, REFETCH_MS)
     return () => clearInterval(timer)
   }, [isStale])
   return (
     <span
       className={classes('live', isStale ? 'live-waiting' : `live-${status}`)}
-      title={isStale ? `What you see is not fresh: ${trouble}` : LIVE_WORDS[status]}
+      title={isStale ? `This data is out of date: ${staleReason}` : LIVE_TITLES[status]}
       role="status"
     >
       <span className="live-dot" aria-hidden="true" />
       <span>
         {isStale
-          ? 'Not fresh'
+          ? 'Out of date'
           : status === 'live'
             ? 'Live'
             : status === 'waiting'
@@ -78,7 +78,7 @@ function LiveSign(): ReactNode {
 }
 
 const THEMES: readonly { readonly theme: Theme; readonly label: string }[] = [
-  { theme: 'system', label: 'As the system' },
+  { theme: 'system', label: 'System' },
   { theme: 'light', label: 'Light' },
   { theme: 'dark', label: 'Dark' },
 ]

@@ -3,10 +3,10 @@ import { classes } from './classes.ts'
 import { Icon, type IconName } from './icon.tsx'
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
-  /** `main` at most once per view; `danger` for what cannot be taken back. @default 'plain' */
+  /** `main` at most once per view; `danger` for destructive actions. @default 'plain' */
   readonly look?: 'main' | 'plain' | 'quiet' | 'danger'
   readonly icon?: IconName
-  /** What it does is under way. */
+  /** The action is in progress. */
   readonly busy?: boolean
   readonly small?: boolean
 }
@@ -45,7 +45,7 @@ export function Button({
   )
 }
 
-/** A button that is only a drawing; its label is read out and shown on hover. */
+/** A button with only an icon. The label is its accessible name and tooltip. */
 export function IconButton({
   label,
   ...rest

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { classes } from './classes.ts'
 
-/** A part of a page with a name. */
+/** A titled section of a page. */
 export function Card({
   title,
   actions,
@@ -11,7 +11,7 @@ export function Card({
   readonly title?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode
-  /** What is inside reaches to the edges. */
+  /** Without padding around the content. */
   readonly flush?: boolean
 }): ReactNode {
   return (
@@ -27,7 +27,7 @@ export function Card({
   )
 }
 
-/** A number that matters, with its name. */
+/** A key figure with its label. */
 export function Figure({
   label,
   children,
@@ -48,7 +48,7 @@ export function Figure({
   )
 }
 
-/** Facts as pairs of a name and a value. */
+/** A list of labels and values. */
 export function Facts({
   facts,
 }: {

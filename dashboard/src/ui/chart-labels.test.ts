@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { firstRow } from './label-rows.ts'
 
-it('puts labels of deploys that follow each other closely below one another, and leaves out what has no room', () => {
+it('stacks overlapping deploy labels in rows, and omits those that do not fit', () => {
   expect(firstRow([], 10)).toBe(0)
   expect(firstRow([100], 100)).toBe(0)
   expect(firstRow([100], 60)).toBe(1)

@@ -6,32 +6,32 @@ import { clockText } from '../format/times.ts'
 import { useThemeTick } from '../shell/theme.ts'
 import { firstRow } from './label-rows.ts'
 
-/** What uPlot puts below the plot. */
+/** Height of the legend that uPlot renders below the plot. */
 const LEGEND_HEIGHT = 30
 
 export interface ChartLine {
   readonly label: string
   readonly values: readonly (number | null)[]
-  /** The name of a token: `--green-2`. */
+  /** The name of a CSS variable: `--green-2`. */
   readonly color: string
   readonly filled?: boolean
   readonly dashed?: boolean
 }
 
 export interface ChartProps {
-  /** The beginning of the first bucket, and the length of each. */
+  /** The start of the first bucket, and the length of each bucket. */
   readonly from: string
   readonly stepMs: number
   readonly lines: readonly ChartLine[]
   readonly format: (value: number) => string
-  /** What the picture shows, for whoever does not see it. */
+  /** What the chart shows, for screen readers. */
   readonly label: string
   readonly height?: number
-  /** Moments with a name, drawn as upright lines. */
+  /** Labeled timestamps, drawn as vertical lines. */
   readonly marks?: readonly { readonly at: string; readonly text: string }[]
 }
 
-/** Lines over time. Drawn when it is in sight and as wide as its place. */
+/** A line chart over time, as wide as its container. */
 export function Chart({
   from,
   stepMs,
@@ -57,7 +57,7 @@ export function Chart({
   const newest = useRef(data)
   newest.current = data
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new plot is made for other lines or colours, not for other values
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new lines or colors need a new plot, new values do not
   useEffect(() => {
     const box = place.current
     if (!box) return
@@ -91,7 +91,7 @@ export function Chart({
         style={{ minHeight: height + LEGEND_HEIGHT }}
         aria-hidden="true"
       />
-      {isQuiet && <p className="chart-quiet">Nothing happened in this time.</p>}
+      {isQuiet && <p className="chart-quiet">No data in this time range.</p>}
       <figcaption className="unseen">
         {label}. {lines.map(({ label: name, values }) => `${name}: ${spoken(values, format)}`).join('. ')}.
         {marks.length > 0 &&
@@ -104,8 +104,8 @@ export function Chart({
 function spoken(values: readonly (number | null)[], format: (value: number) => string): string {
   const known = values.filter((value) => value !== null)
   const last = known.at(-1)
-  if (last === undefined) return 'nothing happened'
-  return `newest ${format(last)}, highest ${format(Math.max(...known))}`
+  if (last === undefined) return 'no data'
+  return `latest ${format(last)}, highest ${format(Math.max(...known))}`
 }
 
 function color(name: string): string {
@@ -152,7 +152,7 @@ function optionsOf({
         font,
         size: 52,
         space: 36,
-        // Nothing to measure needs no measures.
+        // No axis labels without data.
         values: (plot, splits) =>
           plot.data.slice(1).some((line) => line?.some((value) => value))
             ? splits.map((value) => format(value))
@@ -161,7 +161,7 @@ function optionsOf({
     ],
     series: [
       {
-        label: 'At',
+        label: 'Time',
         value: (_plot, value) => (value === null ? '–' : new Date(value * 1_000).toLocaleTimeString('en-GB')),
       },
       ...lines.map(
@@ -177,12 +177,12 @@ function optionsOf({
         }),
       ),
     ],
-    // Over the lines: a label under one cannot be read.
+    // Drawn last: a label below a line would not be legible.
     hooks: { draw: [(plot) => drawMarks(plot, marks())] },
   }
 }
 
-/** A value without neighbours is no line, and would not be seen: those are drawn as dots. */
+/** Isolated values form no line, so they are drawn as dots. */
 function lonely(plot: uPlot, series: number): number[] {
   const values = plot.data[series] ?? []
   const isThere = (at: number): boolean => values[at] !== null && values[at] !== undefined
@@ -199,10 +199,13 @@ function timesOf(_plot: uPlot, splits: number[]): string[] {
   })
 }
 
-/** How high the label of a mark is. */
+/** Height of a label. */
 const LABEL_PX = 15
 
-/** Marks are solid lines with a label on a ground of its own, so that none is taken for a value. A label that would lie over another goes below it. */
+/**
+ * Draws marks as solid lines with a boxed label, so that they do not look like data. Overlapping labels go in
+ * rows.
+ */
 function drawMarks(plot: uPlot, marks: readonly { readonly at: string; readonly text: string }[]): void {
   const { ctx, bbox } = plot
   const px = devicePixelRatio
@@ -215,7 +218,7 @@ function drawMarks(plot: uPlot, marks: readonly { readonly at: string; readonly 
   ctx.lineWidth = px
   for (const { at, text: written } of marks) {
     const text = withoutBidi(written)
-    // What is newer than the beginning of the last bucket stands at its edge.
+    // Timestamps after the start of the last bucket are drawn at the right edge.
     const right = bbox.left + bbox.width
     const x = Math.min(right, Math.round(plot.valToPos(Date.parse(at) / 1_000, 'x', true)))
     if (x < bbox.left) continue
@@ -226,7 +229,7 @@ function drawMarks(plot: uPlot, marks: readonly { readonly at: string; readonly 
     ctx.stroke()
 
     const width = ctx.measureText(text).width + 10 * px
-    // At the right edge the label stands on the other side of its line.
+    // At the right edge the label goes to the left of its line.
     const left = x + width > right ? x - width : x
     const row = firstRow(ends, left)
     if (row === null) continue

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { CopyButton } from './copy.tsx'
 
-/** A piece of code to read and to copy. */
+/** Code with a copy button. */
 export function CodeBlock({
   code,
   label = 'Copy',
@@ -19,12 +19,12 @@ export function CodeBlock({
   )
 }
 
-/** An id or another short text that people copy. */
+/** An id with a copy button. */
 export function Id({ text, short = false }: { readonly text: string; readonly short?: boolean }): ReactNode {
   return (
     <span className="id" title={text}>
       <code>{short && text.length > 13 ? `…${text.slice(-8)}` : text}</code>
-      <CopyButton text={text} label="Copy id" />
+      <CopyButton text={text} label="Copy ID" />
     </span>
   )
 }

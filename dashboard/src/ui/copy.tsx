@@ -1,7 +1,10 @@
 import { type ReactNode, useState } from 'react'
 import { IconButton } from './button.tsx'
 
-/** Copies a text. Works on plain HTTP too, where the browser's clipboard does not. */
+/**
+ * Copies a string to the clipboard. Falls back to `execCommand` on plain HTTP, where the clipboard API is
+ * unavailable.
+ */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
@@ -10,7 +13,7 @@ export async function copyText(text: string): Promise<boolean> {
     const area = document.createElement('textarea')
     area.value = text
     area.className = 'unseen'
-    // Inside of an open dialog nothing outside of it can be selected.
+    // With an open dialog, only elements inside it can be selected.
     ;(document.querySelector('dialog[open]') ?? document.body).append(area)
     area.select()
     const isDone = document.execCommand('copy')

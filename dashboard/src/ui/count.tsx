@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { COUNT_CAP, countText, rateText, short } from '../format/numbers.ts'
 import { classes } from './classes.ts'
 
-/** How many: exact up to the cap, then "500k+". */
+/** A count: exact up to the cap, then "500k+". */
 export function Count({
   value,
   isExact = true,
@@ -10,7 +10,7 @@ export function Count({
 }: {
   readonly value: number
   readonly isExact?: boolean
-  /** For narrow places. */
+  /** Abbreviated, for narrow columns. */
   readonly brief?: boolean
 }): ReactNode {
   const text = brief && value < COUNT_CAP && isExact ? short(value) : countText(value, isExact)

@@ -9,19 +9,19 @@ export interface DialogProps {
   readonly onClose: () => void
   readonly children: ReactNode
   readonly footer?: ReactNode
-  /** `drawer`: at the right edge, as high as the page. @default 'm' */
+  /** `drawer`: full height at the right edge. @default 'm' */
   readonly size?: 's' | 'm' | 'l' | 'drawer'
-  /** Called when the form inside is sent, by a button of type submit or by the enter key. */
+  /** Called when the form is submitted, by a submit button or Enter. */
   readonly onSubmit?: () => void
-  /** What stands beside the title. */
+  /** Controls beside the title. */
   readonly tools?: ReactNode
 }
 
 /**
- * A native dialog: the browser keeps the focus inside, and escape closes it. Shown as long as it is rendered.
+ * A native modal dialog: the browser traps the focus, and Escape closes it. Open while rendered.
  *
- * It is rendered in the body, not where it is opened: a dialog inside a table cell would inherit the cell's `nowrap` and end with its
- * row. React still passes its events to the component that opened it, so each of them stops here.
+ * It is rendered in the body: inside a table cell it would inherit the cell's `nowrap` and unmount with the
+ * row. React still bubbles events to the component that opened it, so propagation stops here.
  */
 export function Dialog({
   title,
@@ -38,9 +38,9 @@ export function Dialog({
     const element = dialog.current
     const before = document.activeElement
     if (element && !element.open) element.showModal()
-    // React focuses before the dialog is open, and opening moves the focus to its first button.
+    // React applies autoFocus before the dialog opens, and opening moves the focus to the first button.
     element?.querySelector<HTMLElement>('[data-autofocus]')?.focus()
-    // A drawer is for reading: its first button is nothing to begin with.
+    // A drawer is for reading, so its first button does not get the focus.
     if (element?.classList.contains('dialog-drawer')) element.focus()
     return () => {
       element?.close()
@@ -92,18 +92,18 @@ export function Dialog({
 export interface ConfirmProps {
   readonly title: string
   readonly children: ReactNode
-  /** What the button says: the verb. */
+  /** The label of the button: a verb. */
   readonly action: string
   readonly onConfirm: () => void
   readonly onClose: () => void
   readonly busy?: boolean
   readonly danger?: boolean
-  /** Must be typed before the button works, for what cannot be taken back. */
+  /** Must be typed to enable the button, for destructive actions. */
   readonly typed?: string
   readonly disabled?: boolean
 }
 
-/** Asks before something is done. */
+/** A confirmation dialog. */
 export function Confirm({
   title,
   children,

@@ -9,11 +9,11 @@ import { classes } from './classes.ts'
 
 interface About {
   readonly label: string
-  /** What it is good for. */
+  /** Help text below the input. */
   readonly hint?: ReactNode
-  /** What is wrong with it. */
+  /** Validation error, shown instead of the hint. */
   readonly error?: string | null | undefined
-  /** The label is read out and not shown. */
+  /** The label is visually hidden. */
   readonly bare?: boolean
 }
 
@@ -46,7 +46,7 @@ function Frame({
   )
 }
 
-/** What ties an input to the words below it. */
+/** Attributes that link an input to its hint or error. */
 function wiring(id: string, { hint, error }: Pick<About, 'hint' | 'error'>, autoFocus: boolean | undefined) {
   return {
     id,

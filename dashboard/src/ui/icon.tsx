@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** Small line drawings on a grid of 16. They say nothing to a screen reader: the text beside them does. */
+/** Line icons on a 16 px grid. Hidden from screen readers, which read the text beside them. */
 const SHAPES = {
   overview: <path d="M2.500 13.500v-4M6.200 13.500V5M9.800 13.500V7.500M13.500 13.500v-11" />,
   queues: <path d="M2.500 4h11M2.500 8h11M2.500 12h7" />,
@@ -79,8 +79,8 @@ export function Icon({ name, size = 16 }: { readonly name: IconName; readonly si
   )
 }
 
-/** The mark: a skep, the woven basket of straw that bees lived in. */
-export function Mark({ size = 24 }: { readonly size?: number }): ReactNode {
+/** The logo: a skep, a beehive of woven straw. */
+export function Logo({ size = 24 }: { readonly size?: number }): ReactNode {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">
       <path

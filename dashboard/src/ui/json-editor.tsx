@@ -4,31 +4,31 @@ import { faultsOf } from '../format/json-schema.ts'
 import { Button } from './button.tsx'
 import { TextField } from './field.tsx'
 
-/** What is wrong with a text as JSON, with the line; null: nothing. */
+/** The syntax error of a JSON string, with its position; null if it is valid. */
 export function problemOf(text: string): string | null {
   try {
     parseExact(text)
     return null
   } catch (error) {
-    return `Not JSON: ${placed(error instanceof Error ? error.message : String(error), text)}`
+    return `Invalid JSON: ${withPosition(error instanceof Error ? error.message : String(error), text)}`
   }
 }
 
-function placed(message: string, text: string): string {
+function withPosition(message: string, text: string): string {
   const at = /position (\d+)/.exec(message)?.[1]
   if (at === undefined || /line \d/.test(message)) return message
   const before = text.slice(0, Number(at)).split('\n')
   return `${message} (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
 }
 
-/** A text that should be JSON: the value, or what is wrong with it and where. */
+/** Parses a JSON string: the value, or the syntax error with its position. */
 export function readJson(text: string): { readonly value: unknown } | { readonly error: string } {
-  if (text.trim() === '') return { error: 'Write a value: {} is an empty object, null is nothing.' }
+  if (text.trim() === '') return { error: 'Enter a JSON value, such as {} or null.' }
   const error = problemOf(text)
   return error === null ? { value: parseExact(text) } : { error }
 }
 
-/** JSON to write: says what is wrong while one writes, by the schema too if there is one. */
+/** A JSON editor that validates while typing, also against a schema if there is one. */
 export function JsonEditor({
   label,
   value,
@@ -40,7 +40,7 @@ export function JsonEditor({
   readonly label: string
   readonly value: string
   readonly onChange: (text: string) => void
-  /** JSON Schema. What it says is a hint: whoever takes the job decides. */
+  /** JSON Schema, as a hint: the server or the worker decides. */
   readonly schema?: unknown
   readonly hint?: string | undefined
   readonly rows?: number
@@ -48,7 +48,7 @@ export function JsonEditor({
   const problem = problemOf(value)
   const faults = problem === null && schema ? faultsOf(schema, parseExact(value)) : []
   const press = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
-    // Tab goes on to the next field, as everywhere; this only keeps the depth of a new line.
+    // Only indents new lines. Tab moves to the next field as usual.
     if (event.key !== 'Enter' || event.shiftKey || event.metaKey || event.ctrlKey) return
     const area = event.currentTarget
     const line = value.slice(0, area.selectionStart).split('\n').at(-1) ?? ''
@@ -84,7 +84,7 @@ export function JsonEditor({
           disabled={problem !== null}
           onClick={() => onChange(stringifyExact(parseExact(value), 2))}
         >
-          Tidy up
+          Format
         </Button>
       </div>
     </div>

@@ -2,19 +2,19 @@ import { type ReactNode, useState } from 'react'
 import { ExactNumber, stringifyExact } from '../api/exact.ts'
 import { CopyButton } from './copy.tsx'
 
-/** Entries of one object or list that are shown at first. */
+/** Entries of an object or array shown initially. */
 const SHOWN = 100
-/** Texts longer than this are cut until somebody asks for the rest. */
-const TEXT_SHOWN = 2_000
+/** Longer strings are truncated until expanded. */
+const STRING_SHOWN = 2_000
 
-/** JSON to look at: foldable, numbers as they were written, everything as text. */
+/** A read-only JSON tree: collapsible, with exact numbers. */
 export function JsonView({
   value,
   open = 2,
   label = 'JSON',
 }: {
   readonly value: unknown
-  /** So many levels are open at first. */
+  /** The number of levels expanded initially. */
   readonly open?: number
   readonly label?: string
 }): ReactNode {
@@ -98,15 +98,15 @@ function Tree({
 }
 
 function Leaf({ value }: { readonly value: unknown }): ReactNode {
-  const [isWhole, setWhole] = useState(false)
+  const [isExpanded, setExpanded] = useState(false)
   if (typeof value === 'string') {
-    const isCut = !isWhole && value.length > TEXT_SHOWN
+    const isCut = !isExpanded && value.length > STRING_SHOWN
     return (
       <>
-        <span className="json-text">"{isCut ? value.slice(0, TEXT_SHOWN) : value}"</span>
+        <span className="json-text">"{isCut ? value.slice(0, STRING_SHOWN) : value}"</span>
         {isCut && (
-          <button type="button" className="json-more" onClick={() => setWhole(true)}>
-            … {value.length - TEXT_SHOWN} more characters
+          <button type="button" className="json-more" onClick={() => setExpanded(true)}>
+            … {value.length - STRING_SHOWN} more characters
           </button>
         )}
       </>
@@ -114,7 +114,7 @@ function Leaf({ value }: { readonly value: unknown }): ReactNode {
   }
   if (typeof value === 'number' || value instanceof ExactNumber)
     return <span className="json-number">{String(value)}</span>
-  if (value === undefined) return <span className="faint">nothing</span>
+  if (value === undefined) return <span className="faint">undefined</span>
   if (typeof value === 'object' && value !== null)
     return <span className="json-mark">{Array.isArray(value) ? '[]' : '{}'}</span>
   return <span className="json-word">{JSON.stringify(value)}</span>

@@ -12,7 +12,7 @@ export type MenuItem =
       readonly disabled?: boolean
       readonly hint?: string
       readonly checked?: boolean
-      /** The list stays open, for choosing several. */
+      /** The menu stays open, for selecting several items. */
       readonly stays?: boolean
     }
   | 'line'
@@ -94,7 +94,7 @@ export function Menu({
         <div className="menu-list" role="menu" id={id} aria-label={label} ref={list} popover="manual">
           {items.map((item, index) =>
             item === 'line' ? (
-              // biome-ignore lint/suspicious/noArrayIndexKey: lines have nothing else
+              // biome-ignore lint/suspicious/noArrayIndexKey: separators have no identity
               <hr key={`line-${index}`} />
             ) : (
               <button
@@ -109,7 +109,7 @@ export function Menu({
                 onClick={() => {
                   if (!item.stays) {
                     setOpen(false)
-                    // A dialog that opens now gives the focus back to where it was.
+                    // A dialog opened by the item returns the focus here when it closes.
                     root.current?.querySelector<HTMLElement>('button')?.focus()
                   }
                   item.onSelect()
@@ -132,7 +132,7 @@ export function Menu({
 
 const GAP_PX = 4
 
-/** Puts the list below its button, or over it where there is no room below. */
+/** Positions the menu below its button, or above it if there is no room below. */
 function place(list: HTMLElement, button: HTMLElement): void {
   const at = button.getBoundingClientRect()
   const { width, height } = list.getBoundingClientRect()

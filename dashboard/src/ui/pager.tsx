@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Button } from './button.tsx'
 
-/** Asks for the next page. Pages go on by a key, so a page never shifts while jobs come and go. */
+/** Loads the next page. Keyset pagination keeps pages stable while jobs are added and removed. */
 export function Pager({
   hasMore,
   busy,

@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
 
-/** How far something is; without a value it only moves. */
+/** A progress bar; indeterminate without a value. */
 export function Progress({
   value,
   label,
   note,
 }: {
-  /** From 0 to 1; null: nobody knows. */
+  /** From 0 to 1; null if unknown. */
   readonly value: number | null
   readonly label: string
   readonly note?: ReactNode

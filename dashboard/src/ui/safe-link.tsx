@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Icon } from './icon.tsx'
 
-/** A link to outside. Anything that is not http or https is shown as text. */
+/** An external link. URLs other than http and https are rendered as plain text. */
 export function SafeLink({
   href,
   children,

@@ -3,21 +3,21 @@ import { Link } from 'wouter'
 import { clockText, exactText } from '../format/times.ts'
 import { TimeAgo } from './time.tsx'
 
-const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
+const TIMESTAMP = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
 const ID = /([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/
-/** The end of an id differs most, and is what lists show of it. */
+/** Ids differ most at the end, which is the part shown. */
 const SHOWN = 8
 
-/** A sentence of the server: timestamps as a clock here shows them, and ids that lead somewhere as links. */
+/** A sentence from the server, with timestamps in local time and ids as links. */
 export function Sentence({
   text,
   links,
 }: {
   readonly text: string
-  /** Where the ids in it lead. */
+  /** The paths of ids in the sentence. */
   readonly links?: ReadonlyMap<string, string>
 }): ReactNode {
-  return text.split(MOMENT).map((part, index) =>
+  return text.split(TIMESTAMP).map((part, index) =>
     index % 2 === 0 ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence stay in their places
       <Fragment key={index}>{links ? <Linked text={part} links={links} /> : part}</Fragment>

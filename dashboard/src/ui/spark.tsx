@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** A small line without axes. */
+/** A small chart without axes. */
 export function Sparkline({
   values: given,
   label,
@@ -27,7 +27,7 @@ export function Sparkline({
       height={height}
       viewBox={`0 0 ${width} ${height}`}
       role="img"
-      aria-label={`${label}: highest ${Math.round(top * 100) / 100}, newest ${values.at(-1) ?? 0}`}
+      aria-label={`${label}: highest ${Math.round(top * 100) / 100}, latest ${values.at(-1) ?? 0}`}
       preserveAspectRatio="none"
     >
       {bars ? (

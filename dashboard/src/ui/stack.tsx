@@ -1,16 +1,17 @@
 import { type ReactNode, useState } from 'react'
+import { plural } from '../format/numbers.ts'
 import { CopyButton } from './copy.tsx'
 
 interface Frame {
   readonly text: string
   readonly place: string | null
-  /** Of the user's own code, not of Node or of a package. */
+  /** In application code, not in Node or a package. */
   readonly isOwn: boolean
 }
 
 const frame = /^\s*at (?:(.*?) \()?((?:file:\/\/|node:|\/|[A-Za-z]:\\|webpack).*?)\)?$/
 
-/** Reads the stack of an error: what it says first, then its frames. */
+/** Parses an error stack into its message and frames. */
 export function framesOf(stack: string): { readonly head: string; readonly frames: readonly Frame[] } {
   const lines = stack.split('\n')
   const at = lines.findIndex((line) => /^\s+at /.test(line))
@@ -24,13 +25,13 @@ export function framesOf(stack: string): { readonly head: string; readonly frame
   return { head: lines.slice(0, at).join('\n'), frames }
 }
 
-/** The stack of an error with the own frames in front and the rest dimmed. */
+/** An error stack that collapses the frames of packages and Node. */
 export function Stack({ stack }: { readonly stack: string }): ReactNode {
   const { head, frames } = framesOf(stack)
-  const [isWhole, setWhole] = useState(false)
-  const foreign = frames.filter(({ isOwn }) => !isOwn).length
-  const hasOwn = foreign < frames.length
-  const shown = isWhole || !hasOwn ? frames : frames.filter(({ isOwn }) => isOwn)
+  const [isExpanded, setExpanded] = useState(false)
+  const external = frames.filter(({ isOwn }) => !isOwn).length
+  const hasOwn = external < frames.length
+  const shown = isExpanded || !hasOwn ? frames : frames.filter(({ isOwn }) => isOwn)
   return (
     <div className="trace">
       <div className="trace-head">
@@ -46,9 +47,9 @@ export function Stack({ stack }: { readonly stack: string }): ReactNode {
           </li>
         ))}
       </ol>
-      {hasOwn && foreign > 0 && (
-        <button type="button" className="trace-more" onClick={() => setWhole(!isWhole)}>
-          {isWhole ? 'Only own frames' : `${foreign} more of packages and Node`}
+      {hasOwn && external > 0 && (
+        <button type="button" className="trace-more" onClick={() => setExpanded(!isExpanded)}>
+          {isExpanded ? 'Hide library frames' : `Show ${plural(external, 'library frame')}`}
         </button>
       )}
     </div>

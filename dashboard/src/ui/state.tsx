@@ -4,7 +4,7 @@ import { classes } from './classes.ts'
 
 export type JobState = keyof Api['overview.get']['output']['totals']
 
-/** In the order in which a job goes through them. */
+/** In lifecycle order. */
 export const STATES: readonly JobState[] = [
   'ready',
   'running',
@@ -15,18 +15,18 @@ export const STATES: readonly JobState[] = [
   'cancelled',
 ]
 
-/** What each state means, in one sentence. */
-export const STATE_WORDS: Readonly<Record<JobState, string>> = {
-  delayed: 'Waits for its time.',
-  ready: 'May start as soon as a worker has room.',
-  running: 'A worker runs it now.',
-  done: 'Its handler returned.',
-  failed: 'Ended by an error and kept for the record.',
-  dead: 'Ended by an error and waits for a person.',
-  cancelled: 'Somebody said stop.',
+/** A one-sentence description of each state. */
+export const STATE_DESCRIPTIONS: Readonly<Record<JobState, string>> = {
+  delayed: 'Scheduled for later, or waiting to retry.',
+  ready: 'Waiting for a worker.',
+  running: 'A worker is running it.',
+  done: 'Completed successfully.',
+  failed: 'Failed for good. Kept until its retention expires.',
+  dead: 'Failed for good and needs an operator.',
+  cancelled: 'Cancelled by a user or a program.',
 }
 
-/** A shape for each state, so that colour is never the only sign. */
+/** A shape per state, so that color is never the only cue. */
 const SHAPES: Readonly<Record<JobState, ReactNode>> = {
   delayed: <path d="M6 1.500a4.500 4.500 0 1 0 0 9 4.500 4.500 0 0 0 0-9zM6 3.500V6l1.700 1.200" />,
   ready: <circle cx="6" cy="6" r="4.200" />,
@@ -56,7 +56,7 @@ export function StateShape({ state }: { readonly state: JobState }): ReactNode {
   )
 }
 
-/** The state of a job as a word, a colour and a shape. */
+/** The state of a job as a label with a color and a shape. */
 export function StateBadge({
   state,
   bare = false,
@@ -65,7 +65,10 @@ export function StateBadge({
   readonly bare?: boolean
 }): ReactNode {
   return (
-    <span className={classes('state', `state-${state}`, bare && 'state-bare')} title={STATE_WORDS[state]}>
+    <span
+      className={classes('state', `state-${state}`, bare && 'state-bare')}
+      title={STATE_DESCRIPTIONS[state]}
+    >
       <StateShape state={state} />
       {state}
     </span>
@@ -74,7 +77,7 @@ export function StateBadge({
 
 export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'plain' | 'special'
 
-/** Any other short word that stands for how something is. */
+/** A short label for any other status. */
 export function Badge({
   tone = 'plain',
   children,

@@ -6,12 +6,12 @@ export interface Column<Row> {
   readonly id: string
   readonly title: ReactNode
   readonly cell: (row: Row) => ReactNode
-  /** As in `grid-template-columns`: `minmax(8rem, 2fr)`. @default 'minmax(6rem, 1fr)' */
+  /** A `grid-template-columns` value: `minmax(8rem, 2fr)`. @default 'minmax(6rem, 1fr)' */
   readonly width?: string
   readonly align?: 'end'
-  /** Left out on a phone. */
+  /** Hidden on phones. */
   readonly wideOnly?: boolean
-  /** Left out on a tablet too. */
+  /** Hidden on tablets, too. */
   readonly roomyOnly?: boolean
 }
 
@@ -19,22 +19,22 @@ export interface TableProps<Row> {
   readonly rows: readonly Row[]
   readonly columns: readonly Column<Row>[]
   readonly keyOf: (row: Row) => string
-  /** What the table lists, for a screen reader. */
+  /** The accessible name of the table. */
   readonly label: string
-  /** Called by a click and by enter. */
+  /** Called on click and Enter. */
   readonly onOpen?: (row: Row) => void
   readonly selected?: ReadonlySet<string>
   readonly onSelect?: (keys: ReadonlySet<string>) => void
-  /** The row that is shown elsewhere, such as in a drawer. */
+  /** The key of the row that is open, such as in a drawer. */
   readonly active?: string | null
   readonly footer?: ReactNode
-  /** Every row is as high. @default 40 */
+  /** The height of every row in pixels. @default 40 */
   readonly rowHeight?: number
 }
 
 /**
- * Rows of which only those in sight are drawn. Keys: j and k or the arrows go down and up, enter opens, x or space selects,
- * shift and x selects up to the one that was selected last.
+ * A virtualized table. Keys: j and k or the arrows move, Enter opens, x or Space selects, Shift-x selects the
+ * range from the last selected row.
  */
 export function Table<Row>({
   rows,
@@ -65,7 +65,7 @@ export function Table<Row>({
   const templates = {
     '--columns': templateOf(columns),
     '--columns-middle': templateOf(middle),
-    // There is no room for names as long as they would like to be: they are cut, and nothing is out of sight.
+    // On phones columns may shrink to any width: names are truncated, and no column is out of view.
     '--columns-narrow': templateOf(narrow).replaceAll(/minmax\([^,]+,/g, 'minmax(0,'),
   }
 
@@ -96,7 +96,7 @@ export function Table<Row>({
   const press = (event: KeyboardEvent<HTMLDivElement>): void => {
     if (event.metaKey || event.ctrlKey || event.altKey) return
     const target = event.target as HTMLElement
-    // Keys inside of a button or a link of a row are theirs, except for moving on.
+    // Buttons and links in a row handle their own keys, except for moving between rows.
     const isControl = target.closest('a, button, input') !== null
     const steps: Readonly<Record<string, number>> = {
       j: at + 1,
@@ -140,7 +140,7 @@ export function Table<Row>({
           <span role="columnheader" className="table-pick" tabIndex={-1}>
             <input
               type="checkbox"
-              aria-label="Select all shown"
+              aria-label="Select all loaded"
               checked={isAll}
               onChange={() => onSelect(isAll ? new Set() : new Set(rows.map(keyOf)))}
             />
@@ -216,7 +216,7 @@ export function Table<Row>({
   )
 }
 
-/** On which screens a column is shown. */
+/** The class that hides a column on smaller screens. */
 function whenOf({ wideOnly, roomyOnly }: Pick<Column<never>, 'wideOnly' | 'roomyOnly'>): string | false {
   return roomyOnly ? 'roomy-only' : wideOnly ? 'wide-only' : false
 }

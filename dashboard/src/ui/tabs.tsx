@@ -6,7 +6,7 @@ export interface Tab<Id extends string> {
   readonly label: ReactNode
 }
 
-/** Tabs as the guide of the ARIA authors describes them: arrow keys go between them. */
+/** Tabs by the ARIA authoring practices: arrow keys move between them. */
 export function Tabs<Id extends string>({
   tabs,
   value,
@@ -48,7 +48,7 @@ export function Tabs<Id extends string>({
   )
 }
 
-/** A few choices beside each other, one of which holds. */
+/** A segmented control: a few options side by side, one of which is selected. */
 export function Segments<Value extends string>({
   options,
   value,

@@ -22,23 +22,23 @@ function listen(listener: () => void): () => void {
   }
 }
 
-/** The present time, to the second: one clock for the whole page. */
+/** The current time with a resolution of one second, from one shared timer. */
 export function useNow(): number {
   return useSyncExternalStore(listen, () => now)
 }
 
-/** "12 s ago" or "in 4m"; the exact moment on hover. */
+/** "12 s ago" or "in 4m"; the exact timestamp on hover. */
 export function TimeAgo({ at }: { readonly at: string | null | undefined }): ReactNode {
-  const present = useNow()
+  const current = useNow()
   if (!at) return <span className="faint">–</span>
   return (
     <time dateTime={at} title={exactText(at)} className="num">
-      {agoText(Date.parse(at), present)}
+      {agoText(Date.parse(at), current)}
     </time>
   )
 }
 
-/** How long something took, or takes since. */
+/** A duration, or the time elapsed since a timestamp. */
 export function Duration({
   ms,
   since,
@@ -58,8 +58,8 @@ export function Duration({
 }
 
 function RunningDuration({ since }: { readonly since: string }): ReactNode {
-  const present = useNow()
-  const ms = Math.max(0, present - Date.parse(since))
+  const current = useNow()
+  const ms = Math.max(0, current - Date.parse(since))
   return (
     <span className="num" title={exactText(since)}>
       {durationText(Math.floor(ms / 1_000) * 1_000 || ms)}

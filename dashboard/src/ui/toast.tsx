@@ -6,7 +6,7 @@ import { Icon } from './icon.tsx'
 export interface Toast {
   readonly text: string
   readonly tone: 'good' | 'bad' | 'plain'
-  /** Of the error, if it is one. */
+  /** The error code, for an error. */
   readonly code?: string | null
   readonly link?: { readonly to: string; readonly text: string }
 }
@@ -24,7 +24,7 @@ function show(next: readonly Shown[]): void {
   for (const listener of listeners) listener()
 }
 
-/** Tells what became of an action. Good news leave by themselves, bad news stay until they are read. */
+/** Reports the result of an action. Success disappears after a few seconds; errors stay until dismissed. */
 export function toast(message: Toast): void {
   const key = nextKey++
   show([...shown.slice(-3), { ...message, key }])

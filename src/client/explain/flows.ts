@@ -253,57 +253,64 @@ export function flowTextOf(cause: FlowCause): string {
       return waitsText(cause)
     case 'waits-for-signal': {
       const end = cause.until === null ? '' : ` until ${cause.until.toISOString()}`
-      return `It waits for the signal ${show(cause.name)}${end}.`
+      return `Waiting for signal ${show(cause.name)}${end}.`
     }
     case 'waits-until':
-      return `It waits until ${cause.until.toISOString()}${atStep(cause.step)}.`
+      return `Sleeping until ${cause.until.toISOString()}${atStep(cause.step)}.`
     case 'moves-on':
       return cause.job === null
-        ? 'What it waited for has happened: it should move on any moment.'
-        : `What it waited for has happened, and job ${cause.job} moves it on.`
+        ? 'The current step has completed. The run is about to continue.'
+        : `The current step has completed. Job ${cause.job} continues the run.`
     case 'no-flow-worker': {
-      const gone = cause.gone.length === 0 ? '' : ' any more'
-      return `No live worker has flow ${show(cause.flow)}${gone}: give version ${cause.version} of it to one.`
+      return `No live worker has version ${cause.version} of flow ${show(cause.flow)}. Start one.`
     }
     case 'run-ended': {
       const why = cause.failure === null ? '.' : `: ${sentence(cause.failure.message)}`
-      const mend =
+      const fix =
         cause.failed.length === 0
           ? ''
-          : ` Mend what was wrong and retry ${cause.failed.map(({ kind, id }) => `${kind} ${id}`).join(', ')}, or retry the run.`
-      return `It is ${cause.status} since ${cause.at.toISOString()}${atStep(cause.step)}${why}${mend}`
+          : ` Fix the cause and retry ${cause.failed.map(({ kind, id }) => `${kind} ${id}`).join(', ')}, or retry the run.`
+      return `${ENDED[cause.status]} at ${cause.at.toISOString()}${atStep(cause.step)}${why}${fix}`
     }
     case 'group-ended':
-      return `All its ${cause.size} members have ended: ${cause.done} done, ${cause.size - cause.done} not.`
+      return `All ${cause.size} members have completed: ${cause.done} done, ${cause.size - cause.done} not done.`
     case 'member-of': {
       const of =
         cause.run === null ? '' : `${ofStep(cause.step)} of run ${cause.run} (flow ${show(cause.flow)})`
-      return `It is number ${cause.n + 1} of ${cause.size} in group ${cause.group}${of}.`
+      return `Member ${cause.n + 1} of ${cause.size} of group ${cause.group}${of}.`
     }
     case 'moves-run': {
-      const flow = cause.flow === null ? 'which is not kept any more' : `of flow ${show(cause.flow)}`
-      return `It moves run ${cause.run}, ${flow}, on${cause.step === null ? '' : ` from step ${show(cause.step)}`}.`
+      const flow = cause.flow === null ? 'removed' : `flow ${show(cause.flow)}`
+      return `Continues run ${cause.run} (${flow})${cause.step === null ? '' : ` after step ${show(cause.step)}`}.`
     }
   }
 }
 
+const ENDED: Readonly<Record<Exclude<RunStatus, 'running'>, string>> = {
+  done: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+}
+
 const WHEN: Readonly<Record<GroupEvent, string>> = {
-  success: 'when enough are done',
-  failure: 'when it has failed',
-  settled: 'when all have ended',
+  success: 'when enough members are done',
+  failure: 'if the group fails',
+  settled: 'when all members have completed',
 }
 
 function waitsText(cause: FlowCause & { cause: 'waits-for' }): string {
   const { step, size, isOpen, done, failed, open, next } = cause
   const left = size - done - failed
-  const counts = `${done} done${failed > 0 ? `, ${failed} not` : ''}`
+  const counts = `${done} done${failed > 0 ? `, ${failed} failed` : ''}`
   const first = open.map(({ kind, id, text }) => `${kind} ${id}: ${text}`).join(' ')
   const more = left > open.length ? ` ${left - open.length} more.` : ''
   const unmade =
-    open.length === 0 && left > 0 ? ' They are not enqueued yet: another group does that in its time.' : ''
-  const follow = next.map(({ event, id, queue }) => ` Job ${id} of ${show(queue)} follows ${WHEN[event]}.`)
-  const seal = isOpen ? ' It is open: nothing follows before it is sealed.' : ''
-  return `It waits${atStep(step)} for ${left} of ${size} (${counts}).${seal}${unmade}${first === '' ? '' : ` ${first}`}${more}${follow.join('')}`
+    open.length === 0 && left > 0 ? ' They are not enqueued yet: another group enqueues them.' : ''
+  const follow = next.map(
+    ({ event, id, queue }) => ` Job ${id} of queue ${show(queue)} is enqueued ${WHEN[event]}.`,
+  )
+  const seal = isOpen ? ' The group is open: it cannot complete before it is sealed.' : ''
+  return `Waiting${atStep(step)} for ${left} of ${size} members (${counts}).${seal}${unmade}${first === '' ? '' : ` ${first}`}${more}${follow.join('')}`
 }
 
 function atStep(step: string | null): string {

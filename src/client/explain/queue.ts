@@ -111,7 +111,7 @@ export async function explainQueue(
       add('held', waiting, heldText(hold, queue), { hold, until: hold.until })
     const live = workers.filter((one) => one.queues.includes(queue)).map((one) => seen(one, meters.now))
     const serving = live.filter(({ isLive }) => isLive)
-    if (serving.length === 0) add('no-worker', waiting, 'no live worker serves this queue.')
+    if (serving.length === 0) add('no-worker', waiting, 'no live worker handles this queue.')
 
     const perLane = laneCausesOf({
       space,
@@ -143,7 +143,7 @@ export async function explainQueue(
         ({ cause, lanes }) => lanes === 0 && (cause === 'held' || cause === 'no-worker'),
       )
       if (causes.length === before && !isStopped)
-        add('ready', rest, 'nothing keeps them back, they are about to start.')
+        add('ready', rest, 'nothing blocks them, they are about to start.')
     }
   }
   if (delayed > 0) {
@@ -200,14 +200,14 @@ export function laneCausesOf({
       ]
     const limit = laneLimitOf(limits.lanes, overlaid(...fieldsOf(records, (of) => of === lane)))
     if (startsAt > now) {
-      const rate = limit.rate ? `its rate is ${rateText(rateView(limit.rate))}` : 'its handler asked for it'
+      const rate = limit.rate ? `rate limit ${rateText(rateView(limit.rate))}` : 'requested by its handler'
       return [
         {
           ...one,
           cause: 'lane-waits',
           until: new Date(startsAt),
-          why: `${nameOf(lane)} starts its next job at ${iso(startsAt)}, because ${rate}.`,
-          whyMany: 'lanes have used up their rate.',
+          why: `${nameOf(lane)} is throttled until ${iso(startsAt)}, ${rate}.`,
+          whyMany: 'lanes are throttled.',
         },
       ]
     }
@@ -216,8 +216,8 @@ export function laneCausesOf({
         {
           ...one,
           cause: 'occupied',
-          why: `${nameOf(lane)} is strict, and job ${occupant} is at its head.`,
-          whyMany: 'strict lanes have a job at their head.',
+          why: `${nameOf(lane)} runs in strict order, and job ${occupant} must finish first.`,
+          whyMany: 'strict lanes wait for their first job.',
         },
       ]
     if (limit.concurrency !== null && running >= limit.concurrency)
@@ -303,7 +303,7 @@ async function limitedBy(
   if (limits.rate && own.startsAt > now) {
     add(
       'rate',
-      `the queue starts ${rateText(rateView(limits.rate))}, the next at ${iso(own.startsAt)}.`,
+      `the queue is throttled to ${rateText(rateView(limits.rate))}, next start at ${iso(own.startsAt)}.`,
       new Date(own.startsAt),
     )
   }
@@ -319,7 +319,7 @@ async function limitedBy(
   if (rate && shared.startsAt > now) {
     add(
       'rate',
-      `the limit ${show(limits.shared)}${with_} starts ${rateText(rateView(rate))}, the next at ${iso(shared.startsAt)}.`,
+      `the limit ${show(limits.shared)}${with_} is throttled to ${rateText(rateView(rate))}, next start at ${iso(shared.startsAt)}.`,
       new Date(shared.startsAt),
     )
   }

@@ -100,60 +100,70 @@ export type Cause =
   /** What groups and runs have to do with it. */
   | FlowCause
 
-/** A cause in one sentence. */
+/** Describes a cause in one sentence. */
 export function textOf(cause: Cause): string {
   switch (cause.cause) {
     case 'unknown-job':
-      return 'There is no such job, run or group in this space: it was discarded, pruned or removed, never was, or waits to be enqueued by a group.'
+      return 'No such job, run or group in this space. It may have been removed, or a group has not enqueued it yet.'
     case 'finished': {
       const why = cause.failure === null ? '' : `: ${cause.failure.message}`
-      return `It is ${cause.state} since ${iso(cause.at)}${why}${/[.!?]$/.test(why) ? '' : '.'}`
+      return `${ENDED[cause.state]} at ${iso(cause.at)}${why}${/[.!?]$/.test(why) ? '' : '.'}`
     }
     case 'leased':
       return leasedText(cause)
     case 'not-due': {
-      const why = cause.failure === null ? '' : ` (${cause.failure.kind}: ${cause.failure.message})`
-      return `It is not due until ${iso(cause.until)}${why}.`
+      return cause.failure === null
+        ? `Not due until ${iso(cause.until)}.`
+        : `Next attempt at ${iso(cause.until)} (${cause.failure.kind}: ${cause.failure.message}).`
     }
     case 'held': {
       const { kind, by, reason, until } = cause.hold
       const who = by === null ? '' : ` by ${show(by)}`
       const why = reason === null ? '' : `: ${show(reason)}`
-      return `A ${kind} on ${describeTarget(cause.hold)}${who} holds it${until ? ` until ${iso(until)}` : ''}${why}.`
+      const target = describeTarget(cause.hold)
+      const verb = cause.hold.lane === null && cause.hold.queue?.includes('*') ? 'are' : 'is'
+      return `${target.charAt(0).toUpperCase()}${target.slice(1)} ${verb} ${kind === 'block' ? 'blocked' : 'paused'}${who}${until ? ` until ${iso(until)}` : ''}${why}.`
     }
     case 'no-worker':
       return cause.gone.length === 0
-        ? 'No worker handles its queue.'
-        : `No live worker handles its queue: ${cause.gone.map((worker) => workerText(worker)).join(', ')} ${cause.gone.length === 1 ? 'was' : 'were'} last seen at ${iso(latest(cause.gone))}.`
+        ? 'No worker handles this queue.'
+        : `No live worker handles this queue: ${cause.gone.map((worker) => workerText(worker)).join(', ')} ${cause.gone.length === 1 ? 'was' : 'were'} last seen at ${iso(latest(cause.gone))}.`
     case 'lane-waits': {
-      const why = cause.rate === null ? 'its handler said so' : `its rate is ${rateText(cause.rate)}`
-      return `${laneText(cause.lane)} waits until ${iso(cause.until)}: ${why}.`
+      const why = cause.rate === null ? 'requested by its handler' : `rate limit ${rateText(cause.rate)}`
+      return `${laneText(cause.lane)} is throttled until ${iso(cause.until)}: ${why}.`
     }
     case 'occupied': {
-      const state = cause.until ? `waits until ${iso(cause.until)}` : `is ${cause.state ?? 'gone'}`
-      return `${laneText(cause.lane)} is strict, and job ${cause.job}, which ${state}, is at its head until it has ended for good.`
+      const state = cause.until ? `waiting until ${iso(cause.until)}` : (cause.state ?? 'removed')
+      return `${laneText(cause.lane)} runs in strict order, and job ${cause.job} (${state}) must finish first.`
     }
     case 'lane-full':
-      return `${laneText(cause.lane)} is full: ${cause.running} of ${cause.concurrency} run (${cause.jobs.join(', ')}).`
+      return `${laneText(cause.lane)} is full: ${cause.running} of ${cause.concurrency} running (${cause.jobs.join(', ')}).`
     case 'rate': {
-      const whose = cause.shared === null ? 'Its queue' : `The shared limit ${show(cause.shared)}`
-      return `${whose} lets ${rateText(cause.rate)} start, the next at ${iso(cause.until)}.`
+      const limit = cause.shared === null ? 'The queue' : `The shared limit ${show(cause.shared)}`
+      return `${limit} is throttled to ${rateText(cause.rate)}. Next start at ${iso(cause.until)}.`
     }
     case 'queue-full':
-      return `Its queue is full: ${cause.running} of ${cause.concurrency} run (${cause.jobs.join(', ')}).`
+      return `The queue is full: ${cause.running} of ${cause.concurrency} running (${cause.jobs.join(', ')}).`
     case 'shared-full':
-      return `The shared limit ${show(cause.shared)} is full: ${cause.running} of ${cause.concurrency} run (${cause.jobs.join(', ')}).`
+      return `The shared limit ${show(cause.shared)} is full: ${cause.running} of ${cause.concurrency} running (${cause.jobs.join(', ')}).`
     case 'workers-busy':
-      return `Every worker of its queue is busy: ${cause.workers.map((worker) => `${workerText(worker)} runs ${worker.running} of ${worker.concurrency}`).join(', ')}.`
+      return `All workers of this queue are busy: ${cause.workers.map((worker) => `${workerText(worker)} uses ${worker.running} of ${worker.concurrency} slots`).join(', ')}.`
     case 'behind': {
-      const count = `${cause.isMore ? 'at least ' : ''}${cause.jobs.length}`
-      return `${count} ${cause.jobs.length === 1 ? 'job is' : 'jobs are'} before it${cause.lane === DEFAULT_LANE ? '' : ' in its lane'}.`
+      const count = `${cause.isMore ? 'At least ' : ''}${cause.jobs.length}`
+      return `${count} ${cause.jobs.length === 1 ? 'job is' : 'jobs are'} ahead of it${cause.lane === DEFAULT_LANE ? '' : ' in its lane'}.`
     }
     case 'any-moment':
-      return 'Nothing keeps it back: it should start any moment.'
+      return 'Nothing blocks this job. It is about to start.'
     default:
       return flowTextOf(cause)
   }
+}
+
+const ENDED: Readonly<Record<(Cause & { cause: 'finished' })['state'], string>> = {
+  done: 'Completed',
+  failed: 'Failed',
+  dead: 'Died',
+  cancelled: 'Cancelled',
 }
 
 function leasedText({
@@ -165,12 +175,12 @@ function leasedText({
   cancelReason,
 }: Cause & { cause: 'leased' }): string {
   const who = seen === null ? `Worker ${worker}` : workerText(seen, 'Worker')
-  const gone = seen?.isLive === false ? ', which seems to be gone,' : ''
-  const stop = cancelReason === null ? '' : ` It was asked to stop: ${show(cancelReason)}.`
+  const gone = seen?.isLive === false ? ', which sends no heartbeat,' : ''
+  const stop = cancelReason === null ? '' : ` Cancellation requested: ${show(cancelReason)}.`
   if (isOver) {
-    return `${who}${gone} had it since ${iso(since)}, and its lease ended at ${iso(until)}: a worker of its queue takes it back.${stop}`
+    return `${who}${gone} started it at ${iso(since)}. Its lease expired at ${iso(until)}, and another worker will take it over.${stop}`
   }
-  return `${who}${gone} has it since ${iso(since)}, with a lease until ${iso(until)}.${stop}`
+  return `${who}${gone} has been running it since ${iso(since)}. Its lease expires at ${iso(until)}.${stop}`
 }
 
 function workerText({ id, host, pid }: WorkerSeen, word = 'worker'): string {

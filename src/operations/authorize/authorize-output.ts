@@ -32,7 +32,7 @@ export function concerns({ queues }: Caller, pattern: string): boolean {
 }
 
 export function notFound(what: string): SkepError {
-  return new SkepError('NOT_FOUND', `There is no ${what} in this space, or it is not yours to see.`)
+  return new SkepError('NOT_FOUND', `There is no ${what} in this space, or your token cannot access it.`)
 }
 
 /** What there is, if the caller sees its queue. */

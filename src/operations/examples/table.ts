@@ -78,7 +78,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
           name: 'queues',
           status: 'warning',
           text: 'mail.send: 2 dead jobs',
-          fix: 'Look at them: skep dead list --queue mail.send',
+          fix: 'List them: skep dead list --queue mail.send',
         },
       ],
       server: {
@@ -332,7 +332,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
         flow: 'fulfil',
         lane: null,
         causes: [],
-        summary: 'It waits for 1 job.',
+        summary: 'Waiting for 1 of 3 members (2 done).',
       },
     },
   },

@@ -2,17 +2,17 @@ import type { JobView } from '../../index.ts'
 import type { Attempt, TimelineEntry } from '../schema/wire-types.ts'
 import type { Retry } from './detail.ts'
 
-/** What is known besides the job and its attempts. */
+/** History beyond the job and its attempts. */
 export interface History {
   readonly retries: readonly Retry[]
-  /** One for each attempt: the state in which it left the job; null if it was tried again, or that is not known. */
+  /** The state of the job after each attempt; null if it was retried, or if that is unknown. */
   readonly endings: readonly (JobView['state'] | null)[]
 }
 
-/** More than there are steps in a generation. */
+/** Greater than the number of steps in a generation. */
 const STEPS = 10
 
-/** What happened to a job, oldest first, as far as the job and its attempts tell. `now` decides what is still to come. */
+/** The history of a job, oldest first, as far as it is known. Entries after `now` are in the future. */
 export function timelineOf(
   job: JobView,
   attempts: readonly Attempt[],
@@ -43,11 +43,11 @@ export function timelineOf(
     0,
     'enqueued',
     job.enqueuedAt,
-    job.headers['skep-schedule'] ? `Made by the schedule ${job.headers['skep-schedule']}` : 'Enqueued',
+    job.headers['skep-schedule'] ? `Enqueued by schedule ${job.headers['skep-schedule']}` : 'Enqueued',
   )
   for (const { generation, count, at, isExact, by } of retries) {
     const times = count > 1 ? ` ${count} times` : ''
-    const text = `Retried by hand${times}${by === null ? '' : ` by ${by}`}${isExact ? '' : ', before this'}`
+    const text = `Retried manually${times}${by === null ? '' : ` by ${by}`}${isExact ? '' : ', at or before this time'}`
     add(generation, 0, 'retried', new Date(at), text)
   }
   for (const [
@@ -55,7 +55,7 @@ export function timelineOf(
     { n, generation, at, startedAt, worker, version, kind, message },
   ] of attempts.entries()) {
     const isNewest = n === runs && generation === current
-    // How the newest attempt ended, and when it started, is known from the job.
+    // Start and result of the newest attempt come from the job.
     const ended = endings[index] ?? null
     const isEnd = isNewest && kind === 'error' && ended !== null
     const word = (kind === 'error' && ended !== null && ENDS[ended]) || WORDS[kind]
@@ -66,7 +66,7 @@ export function timelineOf(
   const dueAt = job.dueAt.getTime()
   if (dueAt > job.enqueuedAt.getTime() && !retries.some(({ at }) => at === dueAt)) {
     const isToCome = job.state === 'delayed' && dueAt > now
-    add(current, 1, 'due', job.dueAt, isToCome ? 'Will be due' : 'Due')
+    add(current, 1, 'due', job.dueAt, isToCome ? 'Scheduled' : 'Due')
   }
   if (job.startedAt !== null) {
     const newest = attempts.find(({ n, generation }) => n === runs && generation === current)
@@ -86,7 +86,7 @@ export function timelineOf(
         runs > 0 ? runs : null,
       )
   }
-  if (job.expiresAt !== null) add(current, 5, 'expires', job.expiresAt, 'Will be removed')
+  if (job.expiresAt !== null) add(current, 5, 'expires', job.expiresAt, 'Expires')
   return entries
     .sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.order - b.order)
     .map(({ order: _order, ...entry }) => entry)
@@ -107,15 +107,15 @@ const KINDS = {
 
 const WORDS: Readonly<Record<Attempt['kind'], string>> = {
   error: 'Failed',
-  timeout: 'Ran out of time',
-  lost: 'Its worker was lost',
-  snooze: 'Put off by its handler',
+  timeout: 'Timed out',
+  lost: 'Worker lost',
+  snooze: 'Snoozed by the handler',
   cancel: 'Cancelled',
-  bury: 'Buried by its handler',
+  bury: 'Buried by the handler',
 }
 
 const ENDS: Readonly<Partial<Record<JobView['state'], string>>> = {
-  done: 'Done',
+  done: 'Completed',
   failed: 'Failed for good',
   dead: 'Died',
 }

@@ -184,7 +184,7 @@ export const queuesPurge: ServerOperation<'queues.purge'> = operation({
       ...(after === undefined ? [] : [`since ${after}`]),
       ...(before === undefined ? [] : [`before ${before}`]),
     ]
-    return `${dryRun ? 'a dry run on ' : ''}queue ${queue}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`
+    return `${dryRun ? 'dry run: ' : ''}queue ${queue}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`
   },
   async run({ queue, states, after, before, dryRun = false, confirm, ...rest }, { skep, caller }) {
     if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
@@ -226,7 +226,7 @@ export const queuesDrop: ServerOperation<'queues.drop'> = operation({
   }),
   queuesOf: ({ queue }) => [queue],
   target: ({ queue, force, dryRun }) =>
-    `${dryRun ? 'a dry run on ' : ''}queue ${queue}${force ? ' with its waiting jobs' : ''}`,
+    `${dryRun ? 'dry run: ' : ''}queue ${queue}${force ? ' with its waiting jobs' : ''}`,
   async run({ queue, force = false, dryRun = false, confirm }, { skep, caller }) {
     if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
     if (!dryRun && confirm !== queue) {

@@ -1,36 +1,39 @@
 /**
- * What a person should know of, in plain words, the worst first. Each rule is a pure function of what was seen; nothing here asks
- * anybody. A rule that is not sure says nothing: a list that cries for nothing is not read.
+ * The issues under "Needs attention", critical ones first. Each rule is a pure function of a snapshot and
+ * does no I/O. A rule reports nothing when in doubt: a list with false alarms is not read.
  */
 
 import { countText, manyText, matchesPattern, type QueueExplanation, spanText } from '../../index.ts'
 import type { Attention, QueueSummary } from '../schema/wire-types.ts'
 
 const MINUTE = 60_000
-/** A queue whose oldest job waits longer than this, and longer than at the last look, is behind. */
+/**
+ * A queue has a backlog if its oldest job has waited longer than this, and longer than in the previous
+ * snapshot.
+ */
 const LONG_MS = 5 * MINUTE
-/** Runs that failed, of those of the last ten minutes. */
+/** The share of failed attempts in the last ten minutes, and the minimum number of attempts. */
 const FAILING_SHARE = 0.2
-const FAILING_RUNS = 10
+const FAILING_MIN = 10
 const LAG_MS = 500
-/** Two versions at once are a deploy; after this they are an accident. */
+/** Two versions at once are a deploy; after this long they are reported. */
 const SKEW_MS = 10 * MINUTE
-/** More queues than this are told of together. */
-const MOST_ALONE = 3
-/** A slot that is so late was not fired. */
+/** More queues than this are reported in one line. */
+const MAX_LISTED = 3
+/** A slot overdue by this much is reported. */
 const LATE_MS = 2 * MINUTE
 
-/** What was seen. */
-export interface Sight {
+/** The state that the rules look at. */
+export interface Snapshot {
   readonly now: number
   readonly queues: readonly QueueSummary[]
-  /** Of the last ten minutes, queue by queue. */
+  /** Completed attempts of the last ten minutes, per queue. */
   readonly ends: readonly { readonly queue: string; readonly done: number; readonly failed: number }[]
-  /** How long the oldest job of each queue waited at an earlier look, some time ago. */
+  /** How long the oldest job of each queue had waited in an earlier snapshot. */
   readonly before: ReadonlyMap<string, number>
-  /** Why jobs wait, of the queues that are behind or have a lane that is held. */
+  /** Why jobs wait, for queues with a backlog or a paused or blocked lane. */
   readonly explained: ReadonlyMap<string, QueueExplanation>
-  /** How many jobs died within the last hour, queue by queue. */
+  /** The number of jobs that died in the last hour, per queue. */
   readonly died: ReadonlyMap<string, { readonly count: number; readonly isExact: boolean }>
   readonly workers: readonly {
     readonly id: string
@@ -49,7 +52,7 @@ export interface Sight {
   }[]
   readonly receivers: readonly {
     readonly name: string
-    /** Names, or patterns. */
+    /** Queue names or patterns. */
     readonly queues: readonly string[]
     readonly credits: number
     readonly unacked: number
@@ -58,41 +61,41 @@ export interface Sight {
   readonly notifier: { readonly status: 'up' | 'down' | 'off'; readonly detail: string }
 }
 
-/** All that needs attention: what is critical first. */
-export function attentionOf(sight: Sight): readonly Attention[] {
+/** All issues, critical ones first. */
+export function attentionOf(snapshot: Snapshot): readonly Attention[] {
   const all = [
-    ...noWorker(sight),
-    ...sight.queues.flatMap((queue) => [
+    ...noWorker(snapshot),
+    ...snapshot.queues.flatMap((queue) => [
       ...held(queue),
-      ...heldLanes(queue, sight),
-      ...backlog(queue, sight),
-      ...failing(queue, sight),
-      ...dead(queue, sight),
+      ...heldLanes(queue, snapshot),
+      ...backlog(queue, snapshot),
+      ...failing(queue, snapshot),
+      ...dead(queue, snapshot),
     ]),
-    ...goneWorkers(sight),
-    ...laggingWorkers(sight),
-    ...versions(sight),
-    ...lateSchedules(sight),
-    ...stuckReceivers(sight),
-    ...notifier(sight),
+    ...goneWorkers(snapshot),
+    ...laggingWorkers(snapshot),
+    ...versions(snapshot),
+    ...lateSchedules(snapshot),
+    ...stuckReceivers(snapshot),
+    ...notifier(snapshot),
   ]
   return all.toSorted((a, b) => Number(b.level === 'critical') - Number(a.level === 'critical'))
 }
 
-/** Each by itself while they are few; together when a deploy or an outage has left many alone. */
-function noWorker({ queues }: Sight): Attention[] {
-  // One that is held is not expected to run.
-  const alone = queues.filter(({ unhandled, hold }) => unhandled > 0 && hold === null)
-  if (alone.length > MOST_ALONE) {
-    const named = alone.slice(0, MOST_ALONE).map(({ queue }) => queue)
-    const ready = alone.reduce((sum, { unhandled }) => sum + unhandled, 0)
-    const text = `No worker takes jobs of ${countText(alone.length)} queues (${named.join(', ')} and others), and ${waiting(ready)}.`
+/** One line per queue while there are few; a single line when a deploy or an outage affects many. */
+function noWorker({ queues }: Snapshot): Attention[] {
+  // A paused or blocked queue needs no worker.
+  const unserved = queues.filter(({ unhandled, hold }) => unhandled > 0 && hold === null)
+  if (unserved.length > MAX_LISTED) {
+    const named = unserved.slice(0, MAX_LISTED).map(({ queue }) => queue)
+    const ready = unserved.reduce((sum, { unhandled }) => sum + unhandled, 0)
+    const text = `No worker for ${countText(unserved.length)} queues (${named.join(', ')} and others): ${waiting(ready)}.`
     return [{ level: 'critical', kind: 'no-worker', text, link: '/queues?only=unhandled' }]
   }
-  return alone.map(({ queue, unhandled }) => ({
+  return unserved.map(({ queue, unhandled }) => ({
     level: 'critical',
     kind: 'no-worker',
-    text: `No worker takes jobs of ${queue}, and ${waiting(unhandled)}.`,
+    text: `No worker for ${queue}: ${waiting(unhandled)}.`,
     link: linkOf(queue),
   }))
 }
@@ -102,17 +105,17 @@ function held({ queue, counts, hold, holds }: QueueSummary): Attention[] {
   const [first] = holds
   const who = first?.by == null ? '' : ` by ${first.by}`
   const why = first?.reason == null ? '' : ` (${first.reason})`
-  const text = `${queue} is ${hold === 'pause' ? 'paused' : 'blocked'}${who}${why}, and ${waiting(counts.ready)}.`
+  const text = `${queue} is ${hold === 'pause' ? 'paused' : 'blocked'}${who}${why}: ${waiting(counts.ready)}.`
   return [{ level: 'warning', kind: 'held', text, link: linkOf(queue) }]
 }
 
-/** Lanes that are paused or blocked and have jobs. Several of one queue are told of together. */
-function heldLanes({ queue, hold }: QueueSummary, { explained }: Sight): Attention[] {
+/** Paused or blocked lanes with waiting jobs. Several lanes of a queue share one line. */
+function heldLanes({ queue, hold }: QueueSummary, { explained }: Snapshot): Attention[] {
   const lanes = (explained.get(queue)?.causes ?? []).filter(
     ({ cause, lanes: of }) => cause === 'held' && of > 0,
   )
   const [first] = lanes
-  // What holds all of the queue is said already.
+  // A hold on the whole queue has its own line.
   if (first === undefined || hold !== null) return []
   const link = linkOf(queue)
   if (lanes.length === 1 && first.lanes === 1) {
@@ -120,26 +123,26 @@ function heldLanes({ queue, hold }: QueueSummary, { explained }: Sight): Attenti
     const why = first.hold?.reason == null ? '' : ` (${first.hold.reason})`
     const what = first.hold?.kind === 'block' ? 'blocked' : 'paused'
     const name = first.lane === '' ? 'The default lane' : `Lane ${first.lane}`
-    const text = `${name} of ${queue} is ${what}${who}${why}, and ${waiting(first.jobs)}.`
+    const text = `${name} of ${queue} is ${what}${who}${why}: ${waiting(first.jobs)}.`
     return [{ level: 'warning', kind: 'held', text, link }]
   }
   const many = lanes.reduce((sum, one) => sum + one.lanes, 0)
-  const text = `${countText(many)} lanes of ${queue} are paused or blocked, and ${waiting(lanes.reduce((sum, { jobs }) => sum + jobs, 0))}.`
+  const text = `${countText(many)} lanes of ${queue} are paused or blocked: ${waiting(lanes.reduce((sum, { jobs }) => sum + jobs, 0))}.`
   return [{ level: 'warning', kind: 'held', text, link }]
 }
 
-/** Whether a queue is behind, so that it is worth while to ask why. */
+/** Whether a queue has a backlog that is worth explaining. */
 export function isBehind({ oldestMs, counts }: Pick<QueueSummary, 'oldestMs' | 'counts'>): boolean {
   return counts.ready > 0 && oldestMs !== null && oldestMs >= LONG_MS
 }
 
-/** Most of the jobs wait for this; what needs an operator first. */
+/** The main cause of a backlog. */
 function mainCause(explanation: QueueExplanation | undefined): string {
-  const full = explanation?.causes.find(({ cause }) => NAMED_CAUSES.has(cause))
-  return full === undefined ? '' : ` ${full.text.charAt(0).toUpperCase()}${full.text.slice(1)}`
+  const main = explanation?.causes.find(({ cause }) => NAMED_CAUSES.has(cause))
+  return main === undefined ? '' : ` ${main.text.charAt(0).toUpperCase()}${main.text.slice(1)}`
 }
 
-/** Causes that are not said by a line of their own. */
+/** Causes without a line of their own. */
 const NAMED_CAUSES: ReadonlySet<string> = new Set([
   'lane-full',
   'occupied',
@@ -152,61 +155,61 @@ const NAMED_CAUSES: ReadonlySet<string> = new Set([
 
 function backlog(
   { queue, counts, oldestMs, workers, hold }: QueueSummary,
-  { before, explained }: Sight,
+  { before, explained }: Snapshot,
 ): Attention[] {
   const earlier = before.get(queue)
   const isGrowing = earlier !== undefined && oldestMs !== null && oldestMs > earlier
   if (oldestMs === null || oldestMs < LONG_MS || !isGrowing || workers === 0 || hold !== null) return []
-  const text = `${queue} falls behind: its oldest job has waited ${spanText(oldestMs)}, and ${waiting(counts.ready)}.${mainCause(explained.get(queue))}`
+  const text = `${queue} has a growing backlog of ${waiting(counts.ready)}, the oldest for ${spanText(oldestMs)}.${mainCause(explained.get(queue))}`
   return [{ level: 'warning', kind: 'backlog', text, link: linkOf(queue) }]
 }
 
-function failing({ queue }: QueueSummary, { ends }: Sight): Attention[] {
+function failing({ queue }: QueueSummary, { ends }: Snapshot): Attention[] {
   const end = ends.find((one) => one.queue === queue)
-  const runs = (end?.done ?? 0) + (end?.failed ?? 0)
-  if (end === undefined || runs < FAILING_RUNS || end.failed / runs <= FAILING_SHARE) return []
-  const percent = Math.round((end.failed / runs) * 100)
-  const text = `${percent} % of the ${countText(runs)} runs of ${queue} in the last 10 minutes failed.`
-  const level = end.failed / runs > 0.5 ? 'critical' : 'warning'
+  const attempts = (end?.done ?? 0) + (end?.failed ?? 0)
+  if (end === undefined || attempts < FAILING_MIN || end.failed / attempts <= FAILING_SHARE) return []
+  const percent = Math.round((end.failed / attempts) * 100)
+  const text = `${queue}: ${percent} % of ${countText(attempts)} attempts failed in the last 10 minutes.`
+  const level = end.failed / attempts > 0.5 ? 'critical' : 'warning'
   return [{ level, kind: 'failing', text, link: `/errors?queue=${encodeURIComponent(queue)}` }]
 }
 
-function dead({ queue }: QueueSummary, { died }: Sight): Attention[] {
+function dead({ queue }: QueueSummary, { died }: Snapshot): Attention[] {
   const { count = 0, isExact = true } = died.get(queue) ?? {}
   if (count === 0) return []
-  const some = isExact ? manyText(count, 'job') : `${countText(count)} jobs or more`
-  const text = `${some} of ${queue} died within the last hour.`
+  const jobs = isExact ? manyText(count, 'job') : `at least ${countText(count)} jobs`
+  const text = `${queue}: ${jobs} died in the last hour.`
   const query = encodeURIComponent(`state:dead queue:${queue} since:1h`)
   return [{ level: 'warning', kind: 'dead', text, link: `/jobs?q=${query}` }]
 }
 
-function goneWorkers({ workers }: Sight): Attention[] {
+function goneWorkers({ workers }: Snapshot): Attention[] {
   return workers
     .filter(({ isGone, running }) => isGone && running > 0)
     .map(({ id, host, running }) => ({
       level: 'warning',
       kind: 'worker-gone',
-      text: `A worker on ${host} is gone with ${manyText(running, 'job')}, which others take over.`,
+      text: `Worker on ${host} lost with ${manyText(running, 'running job')}. Other workers take over.`,
       link: `/workers?id=${encodeURIComponent(id)}`,
     }))
 }
 
-function laggingWorkers({ workers }: Sight): Attention[] {
+function laggingWorkers({ workers }: Snapshot): Attention[] {
   return workers
     .filter(({ isLive, lagMs }) => isLive && lagMs !== null && lagMs >= LAG_MS)
     .map(({ id, host, lagMs }) => ({
       level: 'warning',
       kind: 'worker-lagging',
-      text: `The event loop of a worker on ${host} is ${spanText(lagMs as number)} late: a handler blocks it.`,
+      text: `Worker on ${host} has an event-loop lag of ${spanText(lagMs as number)}: a handler blocks it.`,
       link: `/workers?id=${encodeURIComponent(id)}`,
     }))
 }
 
-function versions({ workers, now }: Sight): Attention[] {
+function versions({ workers, now }: Snapshot): Attention[] {
   const live = workers.filter(({ isLive, version }) => isLive && version !== null)
   const found = [...new Set(live.map(({ version }) => version as string))]
   if (found.length < 2) return []
-  // A deploy is over when the newest version has been there for long.
+  // The skew starts when the newest version appears.
   const youngest = Math.max(
     ...found.map((version) =>
       Math.min(...live.filter((one) => one.version === version).map((one) => one.startedAt)),
@@ -214,43 +217,45 @@ function versions({ workers, now }: Sight): Attention[] {
   )
   const forMs = now - youngest
   if (forMs < SKEW_MS) return []
-  const text = `Workers of ${found.length} versions (${found.slice(0, 3).join(', ')}) have run side by side for ${spanText(forMs)}.`
+  const text = `Workers have run ${found.length} different versions (${found.slice(0, 3).join(', ')}) for ${spanText(forMs)}.`
   return [{ level: 'warning', kind: 'version-skew', text, link: '/workers' }]
 }
 
-function lateSchedules({ schedules, now }: Sight): Attention[] {
+function lateSchedules({ schedules, now }: Snapshot): Attention[] {
   return schedules
     .filter(({ nextAt, isPaused }) => !isPaused && nextAt !== null && now - nextAt > LATE_MS)
     .map(({ id, nextAt }) => ({
       level: 'warning',
       kind: 'schedule-late',
-      text: `The schedule ${id} is ${spanText(now - (nextAt as number))} late: no worker fires it.`,
+      text: `Schedule ${id} is ${spanText(now - (nextAt as number))} late: no worker fires it.`,
       link: `/schedules/${encodeURIComponent(id)}`,
     }))
 }
 
-/** One that has all it may have, has had it for long, and lets others wait. Its stream lives, so nobody takes its jobs away. */
-function stuckReceivers({ receivers, queues, now }: Sight): Attention[] {
+/**
+ * A receiver at its credit limit that has not acknowledged for long while jobs wait. Its stream is alive, so
+ * its leases are renewed.
+ */
+function stuckReceivers({ receivers, queues, now }: Snapshot): Attention[] {
   return receivers.flatMap(({ name, queues: served, credits, unacked, oldestAt }): Attention[] => {
     const forMs = oldestAt === null ? 0 : now - oldestAt
     const ready = queues
       .filter(({ queue, hold }) => hold === null && served.some((pattern) => matchesPattern(pattern, queue)))
       .reduce((sum, { counts }) => sum + counts.ready, 0)
     if (unacked < credits || forMs < LONG_MS || ready === 0) return []
-    const had = unacked === 1 ? 'its job' : `a job of its ${countText(unacked)}`
-    const text = `The receiver ${name} has not answered for ${had} for ${spanText(forMs)}, takes no more, and ${waiting(ready)}.`
+    const text = `Receiver ${name} is stuck: ${manyText(unacked, 'unacknowledged job')}, the oldest for ${spanText(forMs)}, while ${waiting(ready)} cannot be delivered.`
     return [{ level: 'warning', kind: 'receiver', text, link: '/receivers' }]
   })
 }
 
-function notifier({ notifier: { status, detail } }: Sight): Attention[] {
+function notifier({ notifier: { status, detail } }: Snapshot): Attention[] {
   if (status !== 'down') return []
-  const text = `The notifier is down (${detail}). Jobs still run, found by polling, a little later.`
+  const text = `The notifier is down (${detail}). Workers find jobs by polling, with some delay.`
   return [{ level: 'warning', kind: 'notifier', text, link: '/system' }]
 }
 
 function waiting(ready: number): string {
-  return ready === 1 ? '1 job waits' : `${countText(ready)} jobs wait`
+  return manyText(ready, 'waiting job')
 }
 
 function linkOf(queue: string): string {

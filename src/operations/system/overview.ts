@@ -8,7 +8,7 @@ import { attention, count, counts, deploys, said, series } from '../schema/outpu
 import { all, moment, nullable, number, object, optional } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
 import type { Attention, InputOf, Overview, QueueSummary } from '../schema/wire-types.ts'
-import { attentionOf, isBehind, type Sight } from './attention.ts'
+import { attentionOf, isBehind, type Snapshot } from './attention.ts'
 import { seriesOf } from './series.ts'
 
 export const overviewGet: ServerOperation<'overview.get'> = operation({
@@ -46,14 +46,14 @@ const LANES_LOOKED = 20
 
 async function overviewOf(context: Context, input: InputOf<'overview.get'>): Promise<Overview> {
   const { skep } = context
-  const [{ sight, live }, over, deployed] = await Promise.all([
+  const [{ snapshot, live }, over, deployed] = await Promise.all([
     lookAt(context),
     seriesOf(context, input),
     skep.metrics.deploys({ range: input.range ?? '1h' }),
   ])
-  const { now, queues, receivers } = sight
+  const { now, queues, receivers } = snapshot
   return {
-    attention: attentionOf(sight),
+    attention: attentionOf(snapshot),
     totals: totalsOf(queues),
     oldest: oldestOf(queues),
     unhandled: queues.reduce((sum, queue) => sum + queue.unhandled, 0),
@@ -72,13 +72,13 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
 
 /** What needs attention, as far as the caller sees it. */
 export async function attentionIn(context: Context): Promise<readonly Attention[]> {
-  const { sight } = await lookAt(context)
-  return attentionOf(sight)
+  const { snapshot } = await lookAt(context)
+  return attentionOf(snapshot)
 }
 
 async function lookAt(
   context: Context,
-): Promise<{ readonly sight: Sight; readonly live: readonly WorkerView[] }> {
+): Promise<{ readonly snapshot: Snapshot; readonly live: readonly WorkerView[] }> {
   const { skep, services, caller } = context
   const now = services.runtime.now()
   const [queues, workers, receivers, schedules] = await Promise.all([
@@ -93,7 +93,7 @@ async function lookAt(
     explainedOf(context, queues),
   ])
   const mine = workers.filter(({ queues: served }) => served.some((queue) => sees(caller, queue)))
-  const sight: Sight = {
+  const snapshot: Snapshot = {
     now,
     queues,
     ends,
@@ -118,7 +118,7 @@ async function lookAt(
     })),
     notifier: skep.notifier.health(),
   }
-  return { sight, live: mine.filter((worker) => isLiveWorker(worker, now)) }
+  return { snapshot, live: mine.filter((worker) => isLiveWorker(worker, now)) }
 }
 
 function totalsOf(queues: readonly QueueSummary[]): Record<JobState, number> {
@@ -135,7 +135,7 @@ function oldestOf(queues: readonly QueueSummary[]): Overview['oldest'] {
 }
 
 /** How the runs of the last ten minutes ended. Whoever lists queues has read it lately, so it costs nothing. */
-async function endsOf({ skep, caller }: Context): Promise<Sight['ends']> {
+async function endsOf({ skep, caller }: Context): Promise<Snapshot['ends']> {
   const rates = (await skep.metrics.rates()).filter(({ queue }) => sees(caller, queue))
   const sumOf = (values: readonly number[]): number =>
     values.slice(-RECENT_MINUTES).reduce((sum, one) => sum + one, 0)
@@ -146,7 +146,10 @@ async function endsOf({ skep, caller }: Context): Promise<Sight['ends']> {
 }
 
 /** Why jobs wait in the queues that are behind, or of which a lane is held. */
-async function explainedOf({ skep }: Context, queues: readonly QueueSummary[]): Promise<Sight['explained']> {
+async function explainedOf(
+  { skep }: Context,
+  queues: readonly QueueSummary[],
+): Promise<Snapshot['explained']> {
   const standing = await skep.queues.holds()
   const withLanes = new Set(
     standing.flatMap(({ queue, lane }) => (lane === null || queue === null ? [] : [queue])),
@@ -164,7 +167,7 @@ async function explainedOf({ skep }: Context, queues: readonly QueueSummary[]): 
 }
 
 /** How many jobs of each queue died within the hour: of those with the most dead ones. */
-async function diedOf({ skep }: Context, queues: readonly QueueSummary[]): Promise<Sight['died']> {
+async function diedOf({ skep }: Context, queues: readonly QueueSummary[]): Promise<Snapshot['died']> {
   const some = queues
     .filter(({ counts: states }) => states.dead > 0)
     .sort((a, b) => b.counts.dead - a.counts.dead)

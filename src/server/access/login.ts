@@ -41,7 +41,7 @@ export function loginPage(
 <body>
 <form method="post">
 <h1>Log in to Skep</h1>
-<p>Use an access token. Whoever runs this server makes one with <code>skep tokens create</code>.</p>
+<p>Enter an access token. An administrator creates one with <code>skep tokens create</code>.</p>
 <input name="token" type="password" autocomplete="current-password" required autofocus aria-label="Access token" placeholder="skep_…">
 ${problem === null ? '' : `<p role="alert">${problem}</p>`}
 <button>Log in</button>

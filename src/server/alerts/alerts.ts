@@ -1,22 +1,22 @@
 /**
- * When what needs attention becomes a message: pure, so that every moment of it can be tested.
+ * The alert state machine: when an issue becomes a message. Pure, so that tests can control the clock.
  *
  *     seen ──(lasts `after`)──▶ open: opened ──(each `every`, or it became critical)──▶ repeated
  *                               open ──(gone for `after`)──▶ resolved, forgotten
- *     seen, gone before `after` ──▶ forgotten, and nobody is told
+ *     seen, gone before `after` ──▶ forgotten, without a message
  */
 import type { Attention } from '../../operations/schema/wire-types.ts'
 import type { AlertEvent } from './message.ts'
 
-/** One thing that needs attention, however its words change. */
+/** One issue, identified by kind and link; its text may change. */
 export interface Alert extends Attention {
   readonly since: number
   readonly seenAt: number
-  /** Null: nobody was told yet. */
+  /** When the last message was created; null if there was none. */
   readonly toldAt: number | null
 }
 
-/** A message that nobody has taken yet. */
+/** A message that was not delivered yet. */
 export interface Outgoing {
   readonly id: string
   readonly type: AlertEvent
@@ -40,15 +40,15 @@ export interface AlertRule {
 
 export const NO_ALERTS: AlertState = { alerts: {}, outbox: [] }
 
-/** When everything is broken at once, the first of it will do. */
-const MOST_ALERTS = 100
-/** While nobody takes messages, the oldest are dropped: they are old news. */
-const MOST_OUTGOING = 200
+/** Limits the number of tracked issues during a total outage. */
+const MAX_ALERTS = 100
+/** While messages cannot be delivered, the oldest are dropped. */
+const MAX_OUTGOING = 200
 const GIVE_UP_MS = 86_400_000
 const FIRST_TRY_MS = 5_000
 const LAST_TRY_MS = 3_600_000
 
-/** What is so after a look. `makeId` makes the ids of messages. */
+/** The next state after checking for issues. `makeId` creates message ids. */
 export function afterLook(
   state: AlertState,
   seen: readonly Attention[],
@@ -56,7 +56,7 @@ export function afterLook(
 ): AlertState {
   const alerts = new Map(Object.entries(state.alerts))
   const outbox = [...state.outbox]
-  const tell = (type: AlertEvent, { level, kind, text, link, since }: Alert): void => {
+  const send = (type: AlertEvent, { level, kind, text, link, since }: Alert): void => {
     outbox.push({
       id: makeId(),
       type,
@@ -69,24 +69,24 @@ export function afterLook(
   for (const attention of seen.filter((one) => matches(rule, one))) {
     const key = keyOf(attention)
     const known = alerts.get(key)
-    if (known === undefined && alerts.size >= MOST_ALERTS) continue
+    if (known === undefined && alerts.size >= MAX_ALERTS) continue
     const { since = now, toldAt = null } = known ?? {}
     const isRaised = known?.level === 'warning' && attention.level === 'critical'
     const isDue = toldAt === null ? now - since >= rule.afterMs : isRaised || now - toldAt >= rule.everyMs
     const alert: Alert = { ...attention, since, seenAt: now, toldAt: isDue ? now : toldAt }
     alerts.set(key, alert)
-    if (isDue) tell(toldAt === null ? 'alert.opened' : 'alert.repeated', alert)
+    if (isDue) send(toldAt === null ? 'alert.opened' : 'alert.repeated', alert)
   }
   for (const [key, alert] of alerts) {
     const isGone = alert.seenAt !== now && (alert.toldAt === null || now - alert.seenAt >= rule.afterMs)
     if (!isGone) continue
     alerts.delete(key)
-    if (alert.toldAt !== null) tell('alert.resolved', alert)
+    if (alert.toldAt !== null) send('alert.resolved', alert)
   }
-  return { alerts: Object.fromEntries(alerts), outbox: outbox.slice(-MOST_OUTGOING) }
+  return { alerts: Object.fromEntries(alerts), outbox: outbox.slice(-MAX_OUTGOING) }
 }
 
-/** What is so after some messages were sent: those that were taken are gone, the others wait longer each time. */
+/** The next state after sending: delivered messages are removed, the others are retried with backoff. */
 export function afterSending(
   state: AlertState,
   taken: ReadonlyMap<string, boolean>,
@@ -104,7 +104,7 @@ export function afterSending(
   return { alerts: state.alerts, outbox, givenUp: state.outbox.length - outbox.length - done }
 }
 
-/** The texts have numbers in them that change; what it is about does not. */
+/** Texts contain changing numbers, so issues are identified by kind and link. */
 function keyOf({ kind, link }: Attention): string {
   return `${kind} ${link}`
 }

@@ -1,32 +1,32 @@
 /**
- * What is posted, and how whoever gets it knows that it is ours: the headers and the signature of Standard Webhooks
- * (standardwebhooks.com), which libraries of many languages can check. The id stays the same however often a message is sent, so that
- * one that comes twice can be told; the time is that of the sending, so that an old one cannot be played again.
+ * The webhook message with the headers and signature of Standard Webhooks (standardwebhooks.com), for which
+ * libraries exist in many languages. The id is the same for each delivery attempt, so receivers can
+ * deduplicate; the timestamp is that of the attempt, which prevents replay.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { SkepError, systemRuntime } from '../../index.ts'
 import type { Attention } from '../../operations/schema/wire-types.ts'
 
-/** How an alert begins, goes on and ends. */
+/** The lifecycle events of an alert. */
 export type AlertEvent = 'alert.opened' | 'alert.repeated' | 'alert.resolved'
 
 /** The body of a message. */
 export interface AlertMessage {
   readonly type: AlertEvent
-  /** When it was found, as text. */
+  /** When the issue was found, as an ISO 8601 string. */
   readonly timestamp: string
-  /** The whole in one line, as chats show it. */
+  /** The alert in one line, for chats. */
   readonly text: string
   readonly data: {
     readonly space: string
-    /** The word that the server was given, such as "production". */
+    /** The configured environment, such as "production". */
     readonly environment: string | null
     readonly kind: Attention['kind']
     readonly level: Attention['level']
     readonly text: string
-    /** The page of the dashboard that tells more, from its root. */
+    /** The dashboard page for details, relative to its root. */
     readonly link: string
-    /** Since when it is so. */
+    /** When the issue started. */
     readonly since: string
   }
 }
@@ -34,22 +34,22 @@ export interface AlertMessage {
 const PREFIX = 'whsec_'
 const LEAST_BYTES = 24
 const MOST_BYTES = 64
-/** A message that is older or younger than this is played again, or the clocks are wrong. */
+/** Messages outside this window are replays, or a clock is wrong. */
 const TOLERANCE_MS = 300_000
 
-/** The key in a secret. Throws `OPTION_INVALID` if it is none. */
+/** Decodes the key in a secret. Throws `OPTION_INVALID` if it is not one. */
 export function keyOf(secret: string): Buffer {
   const text = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : ''
   const key = /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0)
   if (key.length >= LEAST_BYTES && key.length <= MOST_BYTES) return key
   throw new SkepError(
     'OPTION_INVALID',
-    `A secret of alerts is "${PREFIX}" and the base64 of ${LEAST_BYTES} to ${MOST_BYTES} bytes that nobody can guess. ` +
-      `echo "${PREFIX}$(openssl rand -base64 32)" makes one.`,
+    `Invalid alert secret: expected "${PREFIX}" and ${LEAST_BYTES} to ${MOST_BYTES} random bytes in base64. ` +
+      `Create one with: echo "${PREFIX}$(openssl rand -base64 32)"`,
   )
 }
 
-/** The headers of a message that is sent now. With several keys there are several signatures: one of them will do. */
+/** The headers of a delivery attempt. Each key adds a signature; a receiver accepts any of them. */
 export function signed(
   keys: readonly Buffer[],
   { id, body, now }: { readonly id: string; readonly body: string; readonly now: number },
@@ -64,19 +64,19 @@ export function signed(
   }
 }
 
-/** What came, as any framework has it. */
+/** The parts of a request, as any framework provides them. */
 export interface ReceivedAlert {
-  /** Of the request, in lower case; or a `Headers`. */
+  /** The request headers in lower case, or a `Headers` object. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> | Headers
-  /** As it came, before anybody parsed it. */
+  /** The raw body, not parsed. */
   readonly body: string
   /** @default the time of this machine */
   readonly now?: number
 }
 
 /**
- * The alert in a request that reached your own server. Throws `UNAUTHENTICATED` if it is not signed with this secret, was changed on
- * its way, or is older than five minutes. The same one may come twice: its `webhook-id` is the same then.
+ * Verifies a webhook request and returns the alert. Throws `UNAUTHENTICATED` if the signature does not match
+ * or the request is older than five minutes. A message may be delivered twice, with the same `webhook-id`.
  */
 export function verifyAlert(
   secret: string,
@@ -96,7 +96,7 @@ export function verifyAlert(
   throw new SkepError(
     'UNAUTHENTICATED',
     isOurs
-      ? 'The alert is too old or too young: it was played again, or a clock is wrong.'
+      ? 'The timestamp of the alert is out of range: it is a replay, or a clock is wrong.'
       : 'The alert is not signed with this secret.',
   )
 }

@@ -6,33 +6,33 @@ import { keyOf } from './message.ts'
 import { assertPostable } from './post.ts'
 import { Allowed } from './reach.ts'
 
-/** Where to tell of what needs attention, and of what of it. */
+/** A webhook for alerts. */
 export interface AlertHook {
-  /** Where messages are posted to. */
+  /** The URL that messages are posted to. */
   readonly url: string
-  /** `whsec_` and the base64 of at least 24 bytes. While you change it, the new one and the old one. */
+  /** `whsec_` and at least 24 bytes in base64. To rotate it, pass the new and the old one. */
   readonly secret: string | readonly string[]
-  /** Only these. @default all that the overview shows */
+  /** The kinds of issues to send. @default all kinds under "Needs attention" */
   readonly kinds?: readonly Attention['kind'][]
-  /** `'critical'`: nothing less. @default 'warning' */
+  /** The minimum level. @default 'warning' */
   readonly level?: Attention['level']
-  /** How long it must last before it is told, and be gone before that is told. @default '1m' */
+  /** How long an issue must last before it is sent, and be gone before it is resolved. @default '1m' */
   readonly after?: Duration
-  /** How often it is told again while it lasts. @default '4h' */
+  /** How often an open alert is repeated. @default '4h' */
   readonly every?: Duration
   /** @default the space of the server */
   readonly spaces?: readonly string[]
   /**
-   * Hosts, addresses and networks (`10.1.0.0/16`) that may be reached although they are not of the open internet. A host that is
-   * named here may be reached by http as well. @default none
+   * Hosts, addresses and networks (`10.1.0.0/16`) that are allowed although they are not public. Hosts listed
+   * here may also use plain http. @default none
    */
   readonly allow?: readonly string[]
-  /** Certificates of an authority of your own, as PEM. @default those that node trusts */
+  /** CA certificates in PEM format. @default the ones Node trusts */
   readonly ca?: string
 }
 
 export interface ResolvedHook {
-  /** The same for the same address, in every process. */
+  /** Derived from the URL, so it is the same in every process. */
   readonly id: string
   readonly url: URL
   readonly keys: readonly Buffer[]
@@ -48,30 +48,33 @@ export interface ResolvedHook {
 const LEAST_EVERY_MS = 60_000
 const LEVELS: readonly unknown[] = ['warning', 'critical'] satisfies Attention['level'][]
 
-/** Throws `OPTION_INVALID` for what could not work, before the server starts. */
+/** Validates the hooks when the server starts. Throws `OPTION_INVALID`. */
 export function resolveHooks(hooks: readonly AlertHook[], space: string): readonly ResolvedHook[] {
   const resolved = hooks.map((hook) => resolveHook(hook, space))
   const ids = new Set(resolved.map(({ id }) => id))
   if (ids.size === resolved.length) return resolved
-  throw new SkepError('OPTION_INVALID', 'Two hooks of alerts have the same url. Make one of them.')
+  throw new SkepError('OPTION_INVALID', 'Two alert hooks have the same url. Merge them.')
 }
 
 function resolveHook(hook: AlertHook, space: string): ResolvedHook {
   const { secret, kinds, level = 'warning', after = '1m', every = '4h', spaces = [space], ca = null } = hook
   const url = URL.canParse(hook.url) ? new URL(hook.url) : null
   if (url === null) {
-    throw new SkepError('OPTION_INVALID', `"${String(hook.url).slice(0, 100)}" is no address for alerts.`)
+    throw new SkepError(
+      'OPTION_INVALID',
+      `"${String(hook.url).slice(0, 100)}" is not a valid URL for alerts.`,
+    )
   }
   const allowed = new Allowed(hook.allow ?? [])
   assertPostable(url, allowed)
   const secrets = typeof secret === 'string' ? [secret] : secret
-  if (secrets.length === 0) throw new SkepError('OPTION_INVALID', 'A hook of alerts needs a secret.')
+  if (secrets.length === 0) throw new SkepError('OPTION_INVALID', 'An alert hook needs a secret.')
   assertKnown('level', [level], LEVELS)
   assertKnown('kinds', kinds ?? ATTENTION_KINDS, ATTENTION_KINDS)
   if (spaces.length === 0) throw new SkepError('OPTION_INVALID', 'alerts.spaces is empty: name one.')
   const everyMs = toMs('alerts.every', every)
   if (everyMs < LEAST_EVERY_MS) {
-    throw new SkepError('OPTION_INVALID', 'alerts.every is less than a minute: nobody would read that.')
+    throw new SkepError('OPTION_INVALID', 'alerts.every must be at least one minute.')
   }
   return {
     id: createHash('sha256').update(url.href).digest('hex').slice(0, 16),
@@ -87,7 +90,7 @@ function resolveHook(hook: AlertHook, space: string): ResolvedHook {
   }
 }
 
-/** A word that nobody knows would silence a hook for ever, and nobody would notice. */
+/** Rejects unknown values: a typo would silence the hook. */
 function assertKnown(name: string, given: readonly unknown[], known: readonly unknown[]): void {
   const wrong = given.find((one) => !known.includes(one))
   if (given.length > 0 && wrong === undefined) return

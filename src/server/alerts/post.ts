@@ -1,7 +1,7 @@
 /**
- * One message to an address that somebody wrote into the options of a server, so that it can reach nothing else than that: the
- * name is looked up once, every address that it has is checked, and the connection goes to those and not to what the name says a
- * moment later. No redirect is followed, no proxy of the environment is used, and of the answer no more than its status counts.
+ * Posts one message to a configured URL, with protection against SSRF: the host is resolved once, all its
+ * addresses are checked, and the connection uses these addresses, which prevents DNS rebinding. Redirects are
+ * not followed, proxy settings are ignored, and only the status of the response is used.
  */
 import { lookup as systemLookup } from 'node:dns/promises'
 import {
@@ -21,7 +21,7 @@ export interface Address {
   readonly family: number
 }
 
-/** All addresses of a host. */
+/** Resolves all addresses of a host. */
 export type Lookup = (host: string) => Promise<readonly Address[]>
 
 export interface Post {
@@ -29,36 +29,36 @@ export interface Post {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly allowed: Allowed
-  /** Certificates of an authority of your own, as PEM. @default those that node trusts */
+  /** CA certificates in PEM format. @default the ones Node trusts */
   readonly ca?: string
-  /** @default the system's */
+  /** @default the system resolver */
   readonly lookup?: Lookup
-  /** Aborted when it takes too long. */
+  /** Aborted on timeout. */
   readonly signal: AbortSignal
 }
 
-/** Of an answer so much is read, that the connection ends in peace. */
-const MOST_ANSWER_BYTES = 65_536
+/** How much of a response is read before the connection is closed. */
+const MAX_RESPONSE_BYTES = 65_536
 
 const bySystem: Lookup = (host) => systemLookup(host, { all: true, verbatim: true })
 
-/** Throws `OPTION_INVALID` for what nothing may ever be posted to. What its name means is not looked up here. */
+/** Throws `OPTION_INVALID` for a URL that is never allowed. Does not resolve the host. */
 export function assertPostable(url: URL, allowed: Allowed): void {
   const host = bare(url.hostname)
   const isNamed = allowed.hasName(host) || allowed.hasAddress(host)
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isNamed)) {
     throw new SkepError(
       'OPTION_INVALID',
-      `Alerts cannot go to ${url.origin}: only https is safe. For http inside of your own network, name ${host} in allow.`,
+      `Alerts cannot be posted to ${url.origin}: https is required. To use http in your own network, add ${host} to allow.`,
     )
   }
   if (url.username !== '' || url.password !== '') {
-    throw new SkepError('OPTION_INVALID', 'The address for alerts must have no user and password in it.')
+    throw new SkepError('OPTION_INVALID', 'The URL for alerts must not contain a user or password.')
   }
   if (isIP(host) !== 0) assertReach(host, [host], allowed)
 }
 
-/** Posts, and answers with the status. Rejects if nothing was sent, or nothing answered. */
+/** Posts the message and returns the status. Rejects if there is no response. */
 export async function post({
   url,
   headers,
@@ -80,12 +80,12 @@ export async function post({
     method: 'POST',
     headers: { ...headers, 'content-length': Buffer.byteLength(body) },
     signal,
-    // Agents of its own, made here: the global ones may have been told of a proxy.
+    // Own agents: the global ones may be configured with a proxy.
     agent:
       url.protocol === 'https:'
         ? new HttpsAgent({ keepAlive: false, ...(ca === undefined ? {} : { ca }) })
         : new HttpAgent({ keepAlive: false }),
-    // The name was looked up above. Asked again it could say something else.
+    // The host was resolved above. A second lookup could return other addresses.
     lookup(_host, options, done) {
       const [first] = found as [Address]
       if (options.all) done(null, [...found])
@@ -94,7 +94,7 @@ export async function post({
   })
 }
 
-/** What is looked up cannot be called off. So it is left alone when the time is over, whatever it finds. */
+/** A DNS lookup cannot be cancelled, so its result is ignored after the abort. */
 function within<T>(signal: AbortSignal, looking: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(signal.reason as Error)
@@ -104,38 +104,38 @@ function within<T>(signal: AbortSignal, looking: Promise<T>): Promise<T> {
   })
 }
 
-/** Every address counts: one that is private would be tried as soon as another does not answer. */
+/** All addresses must be allowed: a private one would be tried when another does not respond. */
 function assertReach(host: string, addresses: readonly string[], allowed: Allowed): void {
   if (allowed.hasName(host)) return
   const wrong = addresses.find((address) => !isPublic(address) && !allowed.hasAddress(address))
   if (wrong === undefined) return
-  const what = wrong === host ? `${host} is` : `${host} is ${wrong},`
+  const what = wrong === host ? 'it is' : `it resolves to ${wrong}, which is`
   throw new SkepError(
     'OPTION_INVALID',
-    `Alerts cannot go to ${host}: ${what} no address of the open internet. If it is meant, name it in allow.`,
+    `Alerts cannot be posted to ${host}: ${what} not a public address. If this is intended, add it to allow.`,
     { facts: { host, address: wrong } },
   )
 }
 
 function send(url: URL, body: string, options: RequestOptions): Promise<number> {
   return new Promise((resolve, reject) => {
-    let isAnswered = false
+    let hasResponse = false
     const make = url.protocol === 'https:' ? httpsRequest : httpRequest
     const request: ClientRequest = make(url, options, (response) => {
-      isAnswered = true
+      hasResponse = true
       const status = response.statusCode ?? 0
       let bytes = 0
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.byteLength
-        if (bytes > MOST_ANSWER_BYTES) response.destroy()
+        if (bytes > MAX_RESPONSE_BYTES) response.destroy()
       })
       response.on('error', () => {})
       response.on('close', () => resolve(status))
     })
     request.on('error', reject)
-    // Neither an answer nor an error: it was told to speak another protocol.
+    // Neither a response nor an error, such as after a protocol upgrade.
     request.on('close', () => {
-      if (!isAnswered) reject(new Error('The connection ended without an answer.'))
+      if (!hasResponse) reject(new Error('The connection was closed without a response.'))
     })
     request.end(body)
   })

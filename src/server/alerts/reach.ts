@@ -1,13 +1,13 @@
 /**
- * Which addresses a message of ours may go to. Who can say where a server posts to could make it ask services behind the firewall, or
- * the one that hands out the credentials of a machine in a cloud. So only addresses of the open internet are good, unless whoever
- * starts the server names others.
+ * Which addresses alerts may be posted to. A configurable URL could reach services behind the firewall, or
+ * the metadata service of a cloud (SSRF). Only public addresses are allowed, unless the operator lists
+ * others.
  */
 import { BlockList, isIP } from 'node:net'
 import { SkepError } from '../../index.ts'
 import { bare } from '../access/request-checks.ts'
 
-/** Nobody on the open internet has these: this host, private, link-local, shared by carriers, examples, multicast, reserved. */
+/** Not public: this host, private, link-local, carrier-grade NAT, documentation, multicast, reserved. */
 const NOT_PUBLIC_4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -24,31 +24,36 @@ const NOT_PUBLIC_4 = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  // Public by its number, but it answers only inside of a cloud, about the machine that asks.
+  // In a public range, but it is the metadata service of a cloud.
   '168.63.129.16/32',
 ]
 
-/** Of IPv6 only this part is handed out. An IPv4 address in the clothes of IPv6, such as ::ffff:10.0.0.1, is outside of it. */
+/**
+ * The only allocated range of public IPv6. IPv4-mapped addresses, such as ::ffff:10.0.0.1, are outside of it.
+ */
 const PUBLIC_6 = '2000::/3'
-/** Protocols and tunnels, which would lead to an IPv4 address, and examples. */
+/** Tunnels, which lead to IPv4 addresses, and documentation ranges. */
 const NOT_PUBLIC_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 const notPublic = listOf([...NOT_PUBLIC_4, ...NOT_PUBLIC_6])
 const public6 = listOf([PUBLIC_6])
 
-/** Whether an address is one of the open internet. What is no address is not. */
+/** Whether a string is a public IP address. */
 export function isPublic(address: string): boolean {
   const version = isIP(address)
   if (version === 4) return !notPublic.check(address, 'ipv4')
   return version === 6 && public6.check(address, 'ipv6') && !notPublic.check(address, 'ipv6')
 }
 
-/** Hosts and networks that may be reached although they are not public. */
+/** Hosts and networks that are allowed although they are not public. */
 export class Allowed {
   readonly #names: ReadonlySet<string>
   readonly #networks: BlockList
 
-  /** Names of hosts, addresses, and networks such as `10.1.0.0/16`. Throws `OPTION_INVALID` for anything else. */
+  /**
+   * Accepts host names, addresses, and networks such as `10.1.0.0/16`. Throws `OPTION_INVALID` for anything
+   * else.
+   */
   constructor(allow: readonly string[]) {
     const networks = allow.filter((one) => one.includes('/') || isIP(bare(one)) !== 0)
     this.#networks = listOf(networks)
@@ -58,7 +63,7 @@ export class Allowed {
     this.#names = new Set(names)
   }
 
-  /** Whether this very name was allowed, whatever its addresses are. */
+  /** Whether this host name is allowed, regardless of its addresses. */
   hasName(host: string): boolean {
     return this.#names.has(bare(host))
   }
@@ -85,6 +90,6 @@ function listOf(networks: readonly string[]): BlockList {
 function notAllowed(text: string): SkepError {
   return new SkepError(
     'OPTION_INVALID',
-    `"${text.slice(0, 100)}" cannot be allowed: name a host, an address, or a network such as 10.1.0.0/16.`,
+    `"${text.slice(0, 100)}" is not valid in allow: use a host, an address, or a network such as 10.1.0.0/16.`,
   )
 }

@@ -1,10 +1,10 @@
 /**
- * Looks at what needs attention, and tells the hooks. What was told, and what is still to be told, is a record of the store that every
- * server of the space shares: it changes only from the revision that was read, so two servers never tell the same thing twice, and a
- * message outlives the server that made it. It is sent after it is written down; who dies in between leaves it to the next, which
- * sends it with the same id.
+ * Checks for issues and posts them to the hooks. The state and the outbox are a store record shared by all
+ * servers of the space and updated by compare-and-swap, so two servers never send the same alert twice, and a
+ * message survives the server that created it. It is stored before it is sent; if the server dies in between,
+ * another one sends it with the same id.
  *
- * One server at a time is on duty, which only saves the others the looking.
+ * One server at a time holds a lease for this, which only saves the others the work.
  */
 import { type Logger, messageOf, type RecordStore, type Runtime } from '../../index.ts'
 import type { Attention, Check } from '../../operations/schema/wire-types.ts'
@@ -18,28 +18,28 @@ export interface AlertParts {
   readonly runtime: Runtime
   readonly logger: Logger
   readonly environment: string | null
-  /** What needs attention in a space now. */
+  /** Returns the current issues of a space. */
   readonly look: (space: string) => Promise<readonly Attention[]>
-  /** @default the system's */
+  /** @default the system resolver */
   readonly lookup?: Lookup
 }
 
-/** What is stored. */
-interface Desk extends AlertState {
-  /** Who looks, and until when the others leave it to them. */
+/** The stored record. */
+interface AlertRecord extends AlertState {
+  /** The server that holds the lease, and until when. */
   readonly duty: { readonly who: string; readonly until: number }
-  /** How the last try went; null: there was none. */
+  /** The result of the last delivery attempt; null if there was none. */
   readonly last: { readonly at: number; readonly problem: string | null } | null
 }
 
 const KIND = 'alerts'
 const LOOK_MS = 15_000
 const DUTY_MS = 45_000
-/** What nobody has touched for so long belongs to a hook that is gone. */
+/** A record not updated for this long belongs to a removed hook. */
 const KEEP_MS = 7 * 86_400_000
 const POST_MS = 10_000
-/** More would keep one turn for too long. */
-const MOST_AT_ONCE = 20
+/** Messages sent per cycle, so that a cycle stays short. */
+const MAX_PER_CYCLE = 20
 
 export class AlertWatch {
   readonly #parts: AlertParts
@@ -56,13 +56,13 @@ export class AlertWatch {
     if (hooks.length > 0) this.#later(0)
   }
 
-  /** How it is told of, space by space, for the page about the system. */
+  /** The delivery status of each hook, for the system page. */
   async checks(space: string): Promise<readonly Check[]> {
     const hooks = this.#hooks.filter(({ spaces }) => spaces.includes(space))
-    return Promise.all(hooks.map(async (hook) => checkOf(hook, (await this.#read(hook, space)).desk)))
+    return Promise.all(hooks.map(async (hook) => checkOf(hook, (await this.#read(hook, space)).state)))
   }
 
-  /** Looks no more. A message that is on its way is cut short; it is sent again by whoever comes next. */
+  /** Stops. A message being sent is aborted; another server sends it again. */
   async close(): Promise<void> {
     this.#closing.abort()
     this.#stopTimer()
@@ -87,7 +87,7 @@ export class AlertWatch {
       for (const space of hook.spaces) {
         if (this.#closing.signal.aborted) return
         await this.#serve(hook, space).catch((error: unknown) =>
-          logger.warn(`Alerts of "${space}" could not be looked for; trying again.`, { error }),
+          logger.warn(`Checking for alerts in space "${space}" failed; retrying.`, { error }),
         )
       }
     }
@@ -95,22 +95,23 @@ export class AlertWatch {
 
   async #serve(hook: ResolvedHook, space: string): Promise<void> {
     const { runtime, look, logger } = this.#parts
-    const { desk, revision } = await this.#read(hook, space)
+    const { state, revision } = await this.#read(hook, space)
     const now = runtime.now()
-    if (desk.duty.who !== this.#who && desk.duty.until > now) return
+    if (state.duty.who !== this.#who && state.duty.until > now) return
     const seen = await look(space)
     const duty = { who: this.#who, until: now + DUTY_MS }
-    const looked = afterLook(desk, seen, { rule: hook, now, makeId: () => `msg_${runtime.uuid()}` })
-    const written = await this.#write(hook, space, { ...desk, ...looked, duty }, revision)
+    const looked = afterLook(state, seen, { rule: hook, now, makeId: () => `msg_${runtime.uuid()}` })
+    const written = await this.#write(hook, space, { ...state, ...looked, duty }, revision)
     if (written === null) return
     const { taken, problem } = await this.#send(hook, space, looked.outbox)
     if (taken.size === 0) return
     const { givenUp, ...sent } = afterSending(looked, taken, runtime.now())
-    if (givenUp > 0) logger.error(`${givenUp} alerts of "${space}" reached nobody within a day: ${problem}`)
+    if (givenUp > 0)
+      logger.error(`${givenUp} alerts of space "${space}" could not be delivered within a day: ${problem}`)
     await this.#write(hook, space, { ...sent, duty, last: { at: runtime.now(), problem } }, written)
   }
 
-  /** Sends what is due, in its order. Where nobody answers the rest waits. */
+  /** Sends due messages in order. Stops at the first failure. */
   async #send(
     hook: ResolvedHook,
     space: string,
@@ -119,25 +120,25 @@ export class AlertWatch {
     const { runtime, logger } = this.#parts
     const taken = new Map<string, boolean>()
     let problem: string | null = null
-    for (const message of outbox.filter(({ nextAt }) => nextAt <= runtime.now()).slice(0, MOST_AT_ONCE)) {
+    for (const message of outbox.filter(({ nextAt }) => nextAt <= runtime.now()).slice(0, MAX_PER_CYCLE)) {
       const wrong = await this.#post(hook, space, message)
       if (this.#closing.signal.aborted) break
       taken.set(message.id, wrong === null)
       if (wrong === null) continue
-      if (message.tries === 0) logger.warn(`An alert could not be told to ${hook.url.host}: ${wrong}`)
+      if (message.tries === 0) logger.warn(`An alert could not be delivered to ${hook.url.host}: ${wrong}`)
       problem = wrong
       break
     }
     return { taken, problem }
   }
 
-  /** Why it was not taken; null if it was. */
+  /** Posts one message. Returns the error, or null on success. */
   async #post(hook: ResolvedHook, space: string, message: Outgoing): Promise<string | null> {
     const { runtime, environment, lookup } = this.#parts
     const { url, keys, allowed, ca } = hook
     const body = JSON.stringify(bodyOf(message, space, environment))
     const late = new AbortController()
-    const stop = runtime.timer(POST_MS, () => late.abort(new Error(`no answer within ${POST_MS} ms`)), {
+    const stop = runtime.timer(POST_MS, () => late.abort(new Error(`no response within ${POST_MS} ms`)), {
       background: true,
     })
     try {
@@ -162,24 +163,24 @@ export class AlertWatch {
   async #read(
     { id }: ResolvedHook,
     space: string,
-  ): Promise<{ readonly desk: Desk; readonly revision: string | null }> {
+  ): Promise<{ readonly state: AlertRecord; readonly revision: string | null }> {
     const { records } = await this.#parts.records.getRecords({ scope: space, kind: KIND, ids: [id] })
     const [record] = records
-    return { desk: record ? deskOf(record.body) : EMPTY, revision: record?.revision ?? null }
+    return { state: record ? stateOf(record.body) : EMPTY, revision: record?.revision ?? null }
   }
 
-  /** The new revision; null if somebody else was faster. */
+  /** The new revision; null if another server updated the record first. */
   async #write(
     { id }: ResolvedHook,
     space: string,
-    desk: Desk,
+    state: AlertRecord,
     expect: string | null,
   ): Promise<string | null> {
     const { records, runtime } = this.#parts
     const revision = runtime.uuid()
     const record = {
       id,
-      body: JSON.stringify(desk),
+      body: JSON.stringify(state),
       revision,
       expect,
       expiresAt: runtime.now() + KEEP_MS,
@@ -189,11 +190,11 @@ export class AlertWatch {
   }
 }
 
-const EMPTY: Desk = { ...NO_ALERTS, duty: { who: '', until: 0 }, last: null }
+const EMPTY: AlertRecord = { ...NO_ALERTS, duty: { who: '', until: 0 }, last: null }
 
-function deskOf(body: string): Desk {
+function stateOf(body: string): AlertRecord {
   try {
-    return { ...EMPTY, ...(JSON.parse(body) as Partial<Desk>) }
+    return { ...EMPTY, ...(JSON.parse(body) as Partial<AlertRecord>) }
   } catch {
     return EMPTY
   }
@@ -205,21 +206,21 @@ function bodyOf({ type, alert, at }: Outgoing, space: string, environment: strin
   return {
     type,
     timestamp: new Date(at).toISOString(),
-    text: `[${where}] ${type === 'alert.resolved' ? 'Over: ' : ''}${text}`,
+    text: `[${where}] ${type === 'alert.resolved' ? 'Resolved: ' : ''}${text}`,
     data: { space, environment, kind, level, text, link, since: new Date(since).toISOString() },
   }
 }
 
-function checkOf({ url }: ResolvedHook, { last, outbox }: Desk): Check {
+function checkOf({ url }: ResolvedHook, { last, outbox }: AlertRecord): Check {
   const name = `alerts to ${url.host}`
   if (last === null || last.problem === null) {
-    const text = last === null ? 'There was nothing to tell yet.' : 'The last alert was taken.'
+    const text = last === null ? 'No alert was sent yet.' : 'The last alert was delivered.'
     return { name, status: 'ok', text, fix: null }
   }
   return {
     name,
     status: 'failed',
-    text: `Alerts are not taken, and ${outbox.length} wait: ${last.problem}`,
-    fix: 'See whether the address of the hook is right and answers with 200. Alerts are sent again for a day.',
+    text: `Alerts cannot be delivered, ${outbox.length} pending: ${last.problem}`,
+    fix: 'Check that the URL of the hook is correct and responds with 200. Alerts are retried for one day.',
   }
 }

@@ -7,7 +7,7 @@ const rule = { kinds: null, level: 'warning', afterMs: MINUTE, everyMs: 60 * MIN
 const behind = (waits: number): Attention => ({
   level: 'warning',
   kind: 'backlog',
-  text: `mail falls behind: ${waits} jobs wait.`,
+  text: `mail has ${waits} waiting jobs.`,
   link: '/queues/mail',
 })
 
@@ -34,7 +34,7 @@ function course(
 describe('what needs attention', () => {
   it('is told when it has lasted, with its latest words, and once', () => {
     expect(course([[behind(1)], [behind(2)], [behind(3)]]).told).toEqual([
-      '1 alert.opened mail falls behind: 2 jobs wait.',
+      '1 alert.opened mail has 2 waiting jobs.',
     ])
   })
 
@@ -43,17 +43,15 @@ describe('what needs attention', () => {
   })
 
   it('is told at once where nothing is to be waited for', () => {
-    expect(course([[behind(1)]], { afterMs: 0 }).told).toEqual([
-      '0 alert.opened mail falls behind: 1 jobs wait.',
-    ])
+    expect(course([[behind(1)]], { afterMs: 0 }).told).toEqual(['0 alert.opened mail has 1 waiting jobs.'])
   })
 
   it('is told to be over when it has been gone for as long, and then forgotten', () => {
     const { told, state } = course([[behind(1)], [behind(1)], [], []])
 
     expect(told).toEqual([
-      '1 alert.opened mail falls behind: 1 jobs wait.',
-      '2 alert.resolved mail falls behind: 1 jobs wait.',
+      '1 alert.opened mail has 1 waiting jobs.',
+      '2 alert.resolved mail has 1 waiting jobs.',
     ])
     expect(state.alerts).toEqual({})
   })

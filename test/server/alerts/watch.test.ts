@@ -121,7 +121,7 @@ describe('alerts', () => {
     )
     expect(messages.map(({ type, text }) => `${type} ${text}`)).toEqual([
       'alert.opened [production, acme] 3 jobs of mail died.',
-      'alert.resolved [production, acme] Over: 3 jobs of mail died.',
+      'alert.resolved [production, acme] Resolved: 3 jobs of mail died.',
     ])
     expect(messages[0]?.data).toMatchObject({ ...dead, space: 'acme', environment: 'production' })
   })
@@ -168,7 +168,7 @@ describe('alerts', () => {
     world.seen = [dead]
     await world.pass(90_000)
     expect(await watch.checks('acme')).toMatchObject([
-      { status: 'failed', text: expect.stringMatching(/1 wait/) },
+      { status: 'failed', text: expect.stringMatching(/1 pending/) },
     ])
     await world.pass(600_000)
 
@@ -235,7 +235,7 @@ describe('a server with alerts', () => {
     const host = new URL(url).host
     await expect
       .poll(async () => (await call('system.get', {})).checks.find(({ name }) => name.includes(host))?.text)
-      .toMatch(/taken/)
+      .toMatch(/delivered/)
     expect(checks.length).toBeGreaterThan(1)
   }, 60_000)
 

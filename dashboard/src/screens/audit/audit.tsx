@@ -3,28 +3,28 @@ import type { AuditEntry } from '../../../../src/operations/schema/wire-types.ts
 import { useCan } from '../../api/me.ts'
 import { usePages } from '../../api/pages.ts'
 import { clockText, exactText } from '../../format/times.ts'
-import { useWord } from '../../router.ts'
+import { useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Facts } from '../../ui/card.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Pager } from '../../ui/pager.tsx'
 import { Badge } from '../../ui/state.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { wordsFor } from './operation-words.ts'
+import { operationLabel } from './operation-labels.ts'
 
 const OUTCOMES = { ok: ['good', 'done'], refused: ['warn', 'refused'], failed: ['bad', 'failed'] } as const
 
 function Outcome({ outcome }: Pick<AuditEntry, 'outcome'>): ReactNode {
-  const [tone, word] = OUTCOMES[outcome]
-  return <Badge tone={tone}>{word}</Badge>
+  const [tone, label] = OUTCOMES[outcome]
+  return <Badge tone={tone}>{label}</Badge>
 }
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   {
     id: 'at',
-    title: 'When',
+    title: 'Time',
     width: '9.5rem',
     cell: ({ at }) => (
       <time className="num" dateTime={at} title={exactText(at)}>
@@ -32,16 +32,16 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
       </time>
     ),
   },
-  { id: 'who', title: 'Who', width: 'minmax(6rem, 1fr)', cell: ({ who }) => <strong>{who}</strong> },
+  { id: 'who', title: 'Actor', width: 'minmax(6rem, 1fr)', cell: ({ who }) => <strong>{who}</strong> },
   {
     id: 'what',
-    title: 'Did what',
+    title: 'Action',
     width: 'minmax(9rem, 1.5fr)',
-    cell: ({ what }) => <span title={what}>{wordsFor(what)}</span>,
+    cell: ({ what }) => <span title={what}>{operationLabel(what)}</span>,
   },
   {
     id: 'target',
-    title: 'To what',
+    title: 'Target',
     width: 'minmax(8rem, 2fr)',
     wideOnly: true,
     cell: ({ target }) => (
@@ -59,17 +59,17 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   },
   {
     id: 'address',
-    title: 'From',
+    title: 'Address',
     width: '8rem',
     wideOnly: true,
     cell: ({ address }) => <span className="faint num">{address ?? '–'}</span>,
   },
 ]
 
-/** Who changed what, and when. */
+/** The audit log: who changed what, and when. */
 export function AuditScreen(): ReactNode {
-  const [who, setWho] = useWord<string>('who', '')
-  const [what, setWhat] = useWord<string>('what', '')
+  const [who, setWho] = useUrlParam<string>('who', '')
+  const [what, setWhat] = useUrlParam<string>('what', '')
   const [opened, setOpened] = useState<AuditEntry | null>(null)
   const isAdmin = useCan('admin')
   const entries = usePages(
@@ -85,8 +85,8 @@ export function AuditScreen(): ReactNode {
   if (!isAdmin) {
     return (
       <Page title="Audit" name="Audit">
-        <EmptyState title="Only for admins" icon="audit">
-          Who did what is shown to those with the scope admin.
+        <EmptyState title="Admins only" icon="audit">
+          Reading the audit requires the scope <code>admin</code>.
         </EmptyState>
       </Page>
     )
@@ -95,32 +95,32 @@ export function AuditScreen(): ReactNode {
     <Page title="Audit" name="Audit" full>
       <div className="row wraps run-filters">
         <Field
-          label="Who"
+          label="Actor"
           bare
           type="search"
-          placeholder="Who"
+          placeholder="Filter by actor"
           value={who}
           data-search
           onChange={(event) => setWho(event.target.value)}
         />
         <Field
-          label="What"
+          label="Operation"
           bare
           type="search"
-          placeholder="What, such as jobs.change"
+          placeholder="Filter by operation"
           value={what}
           onChange={(event) => setWhat(event.target.value)}
         />
       </div>
-      <Loaded asked={entries}>
+      <Loaded request={entries}>
         {(items) =>
           items.length === 0 ? (
             who !== '' || what !== '' ? (
-              <EmptyState title="Nothing fits" icon="filter" />
+              <EmptyState title="No matching entries" icon="filter" />
             ) : (
-              <EmptyState title="Nothing was changed yet" icon="audit">
-                Whatever anybody changes through this server is written down here: who, what, from where, and
-                whether it was done, refused or failed.
+              <EmptyState title="No entries yet" icon="audit">
+                Every change made through this server is recorded here, with the actor, the operation, the
+                address and the outcome.
               </EmptyState>
             )
           ) : (
@@ -148,16 +148,16 @@ function EntryDialog({
   readonly onClose: () => void
 }): ReactNode {
   return (
-    <Dialog title={`${entry.who} ${wordsFor(entry.what)}`} onClose={onClose}>
+    <Dialog title={`${entry.who} ${operationLabel(entry.what)}`} onClose={onClose}>
       <Facts
         facts={[
-          ['When', exactText(entry.at)],
-          ['Who', entry.who],
+          ['Time', exactText(entry.at)],
+          ['Actor', entry.who],
           ['Operation', <code key="what">{entry.what}</code>],
           ['Outcome', <Outcome key="outcome" outcome={entry.outcome} />],
-          ['To what', entry.target],
-          ['From', entry.address ?? 'not told'],
-          entry.detail !== null && ['More', entry.detail],
+          ['Target', entry.target],
+          ['Address', entry.address ?? '–'],
+          entry.detail !== null && ['Details', entry.detail],
         ]}
       />
     </Dialog>

@@ -2,14 +2,14 @@ import type { ReactNode } from 'react'
 import type { BulkView } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
-import { wholeText } from '../../format/numbers.ts'
+import { fullCountText } from '../../format/numbers.ts'
 import { Button } from '../../ui/button.tsx'
+import { Loaded } from '../../ui/page-states.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Badge, type Tone } from '../../ui/state.tsx'
-import { Loaded } from '../../ui/states-of-page.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { wordsOf } from '../jobs/actions.ts'
+import { actionLabels } from '../jobs/actions.ts'
 
 const TONES: Readonly<Record<BulkView['status'], Tone>> = {
   running: 'info',
@@ -22,37 +22,36 @@ export function BulkStatus({ status }: { readonly status: BulkView['status'] }):
   return <Badge tone={TONES[status]}>{status}</Badge>
 }
 
-/** How much of it is done, from 0 to 1; null if nobody counted to the end. */
+/** Progress from 0 to 1; null if the number of matching jobs is unknown. */
 export function partOf({ status, searched, changed, refused, expected }: BulkView): number | null {
   if (status === 'done') return 1
   if (expected === null || expected === 0) return status === 'running' ? null : 0
   return Math.min(1, Math.max(changed + refused, Math.min(searched, expected)) / expected)
 }
 
-/** Whether it may have changed something already. */
+/** Whether it may already have changed jobs. */
 function hasBegun({ beginsAt, searched }: BulkView): boolean {
   return searched > 0 || Date.parse(beginsAt) <= Date.now()
 }
 
-/** One bulk action while it runs, with a button that stops it. */
+/** The progress of one bulk action, with a button to stop it. */
 export function BulkProgress({ id }: { readonly id: string }): ReactNode {
-  const asked = useApi('bulk.get', { id }, { every: 1_000 })
+  const request = useApi('bulk.get', { id }, { every: 1_000 })
   const mayOperate = useCan('operate')
   const stop = useAct('bulk.stop', {
     onDone: ({ changed }) =>
       toast({
         tone: 'good',
-        text:
-          changed === 0 ? 'Undone: nothing was changed.' : 'Stopped. Jobs that were changed stay changed.',
+        text: changed === 0 ? 'Undone. No job was changed.' : 'Stopped. Changes made so far are kept.',
       }),
   })
   return (
-    <Loaded asked={asked}>
+    <Loaded request={request}>
       {(bulk) => (
         <div className="stack">
           <div className="row spread">
             <span className="row">
-              <strong>{bulk.name || wordsOf(bulk.action).label}</strong>
+              <strong>{bulk.name || actionLabels(bulk.action).label}</strong>
               <BulkStatus status={bulk.status} />
             </span>
             {bulk.status === 'running' && mayOperate && (
@@ -61,16 +60,16 @@ export function BulkProgress({ id }: { readonly id: string }): ReactNode {
               </Button>
             )}
           </div>
-          <Progress value={partOf(bulk)} label="Progress of the bulk action" />
+          <Progress value={partOf(bulk)} label="Bulk action progress" />
           {bulk.status === 'running' && !hasBegun(bulk) && (
             <p className="small soft" role="status">
-              Starts <TimeAgo at={bulk.beginsAt} />. Nothing is changed before.
+              Starts <TimeAgo at={bulk.beginsAt} />. No job is changed before that.
             </p>
           )}
           <p className="small soft num">
-            {wholeText(bulk.changed)} changed
-            {bulk.expected !== null && ` of ${wholeText(bulk.expected)}`}
-            {bulk.refused > 0 && `, ${wholeText(bulk.refused)} refused`}
+            {fullCountText(bulk.changed)} changed
+            {bulk.expected !== null && ` of ${fullCountText(bulk.expected)}`}
+            {bulk.refused > 0 && `, ${fullCountText(bulk.refused)} skipped`}
           </p>
           {bulk.error && <p className="field-error wrap-anywhere">{bulk.error}</p>}
         </div>

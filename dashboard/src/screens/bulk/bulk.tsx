@@ -5,12 +5,12 @@ import { useApi } from '../../api/query.ts'
 import { to } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Count } from '../../ui/count.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Progress } from '../../ui/progress.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { BulkDialog } from '../jobs/action-dialog.tsx'
-import { wordsOf } from '../jobs/actions.ts'
+import { actionLabels } from '../jobs/actions.ts'
 import { BulkStatus, partOf } from './bulk-progress.tsx'
 
 const COLUMNS: readonly Column<BulkView>[] = [
@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<BulkView>[] = [
     id: 'name',
     title: 'Name',
     width: 'minmax(9rem, 1.5fr)',
-    cell: ({ name, action }) => <span className="strong">{name || wordsOf(action).label}</span>,
+    cell: ({ name, action }) => <span className="strong">{name || actionLabels(action).label}</span>,
   },
   {
     id: 'query',
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<BulkView>[] = [
     wideOnly: true,
     cell: ({ query }) => (
       <Link to={to.jobs(query)} className="mono soft" title={query}>
-        {query || 'everything'}
+        {query || 'all jobs'}
       </Link>
     ),
   },
@@ -36,7 +36,7 @@ const COLUMNS: readonly Column<BulkView>[] = [
     id: 'progress',
     title: 'Progress',
     width: 'minmax(8rem, 1fr)',
-    cell: (bulk) => <Progress value={partOf(bulk)} label={`Progress of ${bulk.name}`} />,
+    cell: (bulk) => <Progress value={partOf(bulk)} label={`Progress of ${bulk.name || 'bulk action'}`} />,
   },
   {
     id: 'changed',
@@ -48,7 +48,7 @@ const COLUMNS: readonly Column<BulkView>[] = [
   },
   {
     id: 'refused',
-    title: 'Refused',
+    title: 'Skipped',
     width: '6rem',
     align: 'end',
     wideOnly: true,
@@ -65,23 +65,23 @@ const COLUMNS: readonly Column<BulkView>[] = [
   },
 ]
 
-/** What was done to many jobs at once, by whom, and how far it is. */
+/** Bulk actions: who started them, and their progress. */
 export function BulkScreen(): ReactNode {
-  const asked = useApi('bulk.list', {}, { every: 3_000 })
+  const request = useApi('bulk.list', {}, { every: 3_000 })
   const [open, setOpen] = useState<string | null>(null)
   return (
     <Page title="Bulk actions" name="Bulk actions" full>
-      <Loaded asked={asked}>
+      <Loaded request={request}>
         {({ bulks }) =>
           bulks.length === 0 ? (
-            <EmptyState title="Nothing was done to many jobs at once" icon="bulk">
+            <EmptyState title="No bulk actions yet" icon="bulk">
               <p>
-                Write a query under{' '}
+                Search under{' '}
                 <Link to="/jobs" className="link">
                   Jobs
                 </Link>
-                , select all that match, and retry, cancel or remove them. It runs in the server, with a count
-                before, a brake and a stop; and it is listed here.
+                , select all matching jobs, then retry, cancel or remove them. The server does the work. You
+                can preview the count, limit the rate and stop at any time.
               </p>
             </EmptyState>
           ) : (

@@ -4,7 +4,10 @@ import { countText } from '../../format/numbers.ts'
 import { Button } from '../../ui/button.tsx'
 import { ActionDialog, type Chosen } from '../jobs/action-dialog.tsx'
 
-/** What can be done to those that are chosen, or to all that fit. All at once can be slowed down: a flood would kill them again. */
+/**
+ * Retries or removes the selected jobs, or all that match. All at once can be rate-limited: retrying them in
+ * one burst could overload the same dependency again.
+ */
 export function DeadActions({
   query,
   isEmpty,
@@ -16,24 +19,26 @@ export function DeadActions({
   readonly selected: readonly string[]
   readonly onDone: () => void
 }): ReactNode {
-  const [asked, setAsked] = useState<{ readonly action: BulkAction; readonly chosen: Chosen } | null>(null)
+  const [pending, setPending] = useState<{ readonly action: BulkAction; readonly chosen: Chosen } | null>(
+    null,
+  )
   const hasSome = selected.length > 0
   const chosen: Chosen = hasSome ? { ids: selected } : { query }
-  const many = hasSome ? countText(selected.length) : 'all …'
-  if (isEmpty && asked === null) return null
+  const target = hasSome ? countText(selected.length) : 'all …'
+  if (isEmpty && pending === null) return null
   return (
     <>
-      <Button icon="trash" onClick={() => setAsked({ action: 'remove', chosen })}>
-        Remove {many}
+      <Button icon="trash" onClick={() => setPending({ action: 'remove', chosen })}>
+        Remove {target}
       </Button>
-      <Button look="main" icon="retry" onClick={() => setAsked({ action: 'retry', chosen })}>
-        Retry {many}
+      <Button look="main" icon="retry" onClick={() => setPending({ action: 'retry', chosen })}>
+        Retry {target}
       </Button>
-      {asked && (
+      {pending && (
         <ActionDialog
-          {...asked}
+          {...pending}
           onClose={(isDone) => {
-            setAsked(null)
+            setPending(null)
             if (isDone) onDone()
           }}
         />

@@ -3,7 +3,7 @@ import { useApi } from '../../api/query.ts'
 import { classes } from '../../ui/classes.ts'
 import { Count } from '../../ui/count.tsx'
 
-/** The errors of which jobs died, by queue. One that is chosen narrows the list below. */
+/** Dead jobs by queue and error. Selecting an error filters the list below. */
 export function DeadGroups({
   queue,
   chosen,
@@ -13,13 +13,13 @@ export function DeadGroups({
   readonly chosen: string
   readonly onChoose: (id: string) => void
 }): ReactNode {
-  const asked = useApi('errors.list', { limit: 100, ...(queue === '' ? {} : { queue }) })
-  const groups = (asked.data?.groups ?? []).filter(({ dead, id }) => dead > 0 || id === chosen)
+  const request = useApi('errors.list', { limit: 100, ...(queue === '' ? {} : { queue }) })
+  const groups = (request.data?.groups ?? []).filter(({ dead, id }) => dead > 0 || id === chosen)
   if (groups.length === 0) return null
   const byQueue = new Map<string, typeof groups>()
   for (const group of groups) byQueue.set(group.queue, [...(byQueue.get(group.queue) ?? []), group])
   return (
-    <section className="dead-groups" aria-label="What they died of">
+    <section className="dead-groups" aria-label="By error">
       {[...byQueue].map(([name, some]) => (
         <div key={name} className="dead-queue">
           <h2 className="small soft cut mono">{name}</h2>
@@ -36,7 +36,7 @@ export function DeadGroups({
                   <span className="cut grow">
                     <strong>{error}</strong> {message}
                   </span>
-                  <span className="num" title="Deaths so far, also of jobs that are no longer here">
+                  <span className="num" title="All deaths so far, including removed jobs">
                     <Count value={dead} brief /> ×
                   </span>
                 </button>

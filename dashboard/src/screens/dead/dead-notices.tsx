@@ -7,22 +7,24 @@ import { to } from '../../router.ts'
 import { Pager } from '../../ui/pager.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 
-/** Jobs of one notice that are shown by their ids. */
+/** Job ids shown per notice. */
 const SHOWN = 3
 
-/** Notices of NATS that were delivered too often. Nothing is here with another notifier, and while there are none. */
+/** NATS notices that exceeded their delivery limit. Renders nothing without NATS or without such notices. */
 export function DeadNotices({ queue }: { readonly queue: string }): ReactNode {
-  const asked = usePages('deadNotices.list', { limit: 50 }, ({ notices }) => notices, { every: 10_000 })
-  const notices = asked.items.filter((notice) => queue === '' || notice.queue === queue)
+  const request = usePages('deadNotices.list', { limit: 50 }, ({ notices }) => notices, { every: 10_000 })
+  const notices = request.items.filter((notice) => queue === '' || notice.queue === queue)
   if (notices.length === 0) return null
   return (
     <details className="dead-notices">
       <summary>
         <h2>
-          {plural(notices.length, 'dead notice')} of NATS{asked.hasMore && ', and more'}
+          {plural(notices.length, 'undelivered NATS notice')}
+          {request.hasMore && ' and more'}
         </h2>{' '}
         <span className="small soft">
-          Delivered too often without an answer. The jobs are in the store, and a sweep finds those that wait.
+          The delivery limit was reached without an acknowledgement. No job is lost: polling finds the waiting
+          jobs in the store.
         </span>
       </summary>
       <ul>
@@ -32,7 +34,7 @@ export function DeadNotices({ queue }: { readonly queue: string }): ReactNode {
           </li>
         ))}
       </ul>
-      {asked.hasMore && <Pager hasMore busy={asked.isBusy} onMore={asked.more} />}
+      {request.hasMore && <Pager hasMore busy={request.isBusy} onMore={request.more} />}
     </details>
   )
 }
@@ -57,10 +59,10 @@ function NoticeLine({
           </Fragment>
         ))}
         {more > 0 && <span className="soft">and {more} more</span>}
-        {ids.length === 0 && <span className="soft">names no job</span>}
+        {ids.length === 0 && <span className="soft">no job id</span>}
       </span>
       <span className="small soft wrap-anywhere">
-        Delivered {plural(deliveries, 'time')}, dead since <TimeAgo at={buriedAt} />: {reason}
+        Delivered {plural(deliveries, 'time')}, given up <TimeAgo at={buriedAt} />: {reason}
       </span>
     </>
   )

@@ -3,13 +3,13 @@ import type { JobList } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { usePages } from '../../api/pages.ts'
 import { useApi } from '../../api/query.ts'
-import { to, useGo, useWord } from '../../router.ts'
+import { to, useGo, useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Count } from '../../ui/count.tsx'
 import { Menu } from '../../ui/menu.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Pager } from '../../ui/pager.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { CopyDialog } from '../job/copy-job.tsx'
@@ -21,17 +21,17 @@ import './dead.css'
 
 export type DeadJob = JobList['jobs'][number]
 
-/** The query of what is shown: the same words as everywhere. */
+/** The job query for the current filters. */
 export function deadQuery(queue: string, group: string): string {
   return ['state:dead', queue && `queue:${JSON.stringify(queue)}`, group && `error.group:${group}`]
     .filter(Boolean)
     .join(' ')
 }
 
-/** Jobs that wait for a person. */
+/** Dead jobs, which need an operator. */
 export function DeadScreen(): ReactNode {
-  const [queue, setQueue] = useWord<string>('queue', '')
-  const [group, setGroup] = useWord<string>('group', '')
+  const [queue, setQueue] = useUrlParam<string>('queue', '')
+  const [group, setGroup] = useUrlParam<string>('group', '')
   const query = deadQuery(queue, group)
   const jobs = usePages('jobs.list', { query, limit: 50 }, (output) => output.jobs)
   const count = useApi('jobs.count', { query })
@@ -41,7 +41,7 @@ export function DeadScreen(): ReactNode {
   const go = useGo()
   const chooseQueue = (next: string): void => {
     setSelected(new Set())
-    // A group is of one queue.
+    // An error group belongs to one queue.
     if (group !== '') setGroup('')
     setQueue(next)
   }
@@ -82,7 +82,7 @@ export function DeadScreen(): ReactNode {
         }}
       />
       <DeadNotices queue={queue} />
-      <Loaded asked={jobs}>
+      <Loaded request={jobs}>
         {(items) =>
           items.length === 0 ? (
             <NoDead isFiltered={queue !== '' || group !== ''} />
@@ -108,7 +108,7 @@ function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<Dea
   return [
     {
       id: 'error',
-      title: 'Died of',
+      title: 'Error',
       width: 'minmax(9rem, 4fr)',
       cell: ({ failure }) => <span title={failure?.message}>{failure?.message ?? 'no message'}</span>,
     },
@@ -122,8 +122,8 @@ function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<Dea
     },
     {
       id: 'starts',
-      title: 'Tries',
-      width: '4.5rem',
+      title: 'Attempts',
+      width: '5.5rem',
       align: 'end',
       wideOnly: true,
       cell: ({ starts }) => <Count value={starts} />,
@@ -142,7 +142,7 @@ function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<Dea
                 look="quiet"
                 small
                 icon="more"
-                items={[{ label: 'Edit and run again …', icon: 'edit', onSelect: () => onEdit(job) }]}
+                items={[{ label: 'Edit and copy …', icon: 'edit', onSelect: () => onEdit(job) }]}
               />
             ),
           },
@@ -151,14 +151,14 @@ function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<Dea
 }
 
 function NoDead({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
-  if (isFiltered) return <EmptyState title="No dead job fits" icon="filter" />
+  if (isFiltered) return <EmptyState title="No matching dead jobs" icon="filter" />
   return (
-    <EmptyState title="Nobody waits for you" icon="check">
-      A job that has used up its tries is dead: it stays here until somebody starts it anew or removes it. A
-      handler may say so at once, too.
+    <EmptyState title="No dead jobs" icon="check">
+      A job that has used all its attempts moves here and stays until you retry or remove it. A handler can
+      also bury a job right away.
       <CodeBlock
         code={
-          "queue('mail.send', { onError: retry(5, exponential('1s', { max: '10m' })) })\n\n// in the handler, where trying again would not help:\nreturn bury('There is no such address.')"
+          "queue('mail.send', { onError: retry(5, exponential('1s', { max: '10m' })) })\n\n// in the handler, when a retry would not help:\nreturn bury('Unknown address')"
         }
       />
     </EmptyState>

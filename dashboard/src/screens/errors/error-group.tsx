@@ -3,7 +3,7 @@ import { Link, useParams } from 'wouter'
 import type { ErrorGroup } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
-import { countText, plural, wholeText } from '../../format/numbers.ts'
+import { countText, fullCountText, plural } from '../../format/numbers.ts'
 import { to } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -12,24 +12,24 @@ import { Count } from '../../ui/count.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Menu } from '../../ui/menu.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Sparkline } from '../../ui/spark.tsx'
 import { Stack } from '../../ui/stack.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { BulkDialog } from '../jobs/action-dialog.tsx'
+import { useExactCount } from '../jobs/exact-count.ts'
 import { quoted } from '../jobs/query-text.ts'
-import { useWholeCount } from '../jobs/whole-count.ts'
 import { JobLines } from '../shared/job-lines.tsx'
 import { Notice } from '../shared/notice.tsx'
 import './errors.css'
 
-/** One group of errors: what it is, since when, and what to do about it. */
+/** One error group: message, counts, versions, a stack and the affected jobs. */
 export function ErrorGroupScreen(): ReactNode {
   const { id } = useParams<{ id: string }>()
-  const asked = useApi('errors.get', { id })
+  const request = useApi('errors.get', { id })
   return (
-    <Loaded asked={asked}>
+    <Loaded request={request}>
       {(group) => (
         <Page
           title={group.name}
@@ -53,18 +53,17 @@ function GroupBody({ group }: { readonly group: ErrorGroup }): ReactNode {
         <Notice icon="pause">
           Muted by <strong>{muted.by}</strong>
           {muted.until === null ? (
-            ' until somebody unmutes it'
+            ' until unmuted'
           ) : (
             <>
-              {' '}
-              for now: it is back <TimeAgo at={muted.until} />
+              ; unmutes <TimeAgo at={muted.until} />
             </>
           )}
-          . It does not ask for attention meanwhile.
+          . Muted errors do not appear under “Needs attention”.
         </Notice>
       )}
       <div className="figures">
-        <Figure label="Times" note="retried runs included">
+        <Figure label="Occurrences" note="including retried attempts">
           <Count value={group.count} />
         </Figure>
         <Figure label="Dead jobs" {...(group.dead > 0 ? { tone: 'bad' as const } : {})}>
@@ -82,7 +81,7 @@ function GroupBody({ group }: { readonly group: ErrorGroup }): ReactNode {
           </Link>
         </Figure>
       </div>
-      <Card title="Last day" actions={<span className="small faint">one bar for each hour</span>}>
+      <Card title="Last 24 hours" actions={<span className="small faint">one bar per hour</span>}>
         <div className="error-bars">
           <Sparkline values={group.spark} label="Errors per hour" bars width={720} height={64} />
         </div>
@@ -97,7 +96,7 @@ function GroupBody({ group }: { readonly group: ErrorGroup }): ReactNode {
         }
       >
         {group.sampleStack === null ? (
-          <p className="soft">It has no stack: the run ended without an error that was thrown.</p>
+          <p className="soft">No stack: the attempt ended without a thrown error.</p>
         ) : (
           <Stack stack={group.sampleStack} />
         )}
@@ -107,11 +106,11 @@ function GroupBody({ group }: { readonly group: ErrorGroup }): ReactNode {
   )
 }
 
-/** On which versions of the program it happened, and since which one. */
+/** The application versions on which it occurred. */
 function Versions({ group }: { readonly group: ErrorGroup }): ReactNode {
   const { versions, firstAt, count } = group
   const first = versions.find((one) => one.firstAt === firstAt)
-  const told = versions.reduce((sum, one) => sum + one.count, 0)
+  const known = versions.reduce((sum, one) => sum + one.count, 0)
   return (
     <Card title="By version">
       <div className="stack">
@@ -129,10 +128,10 @@ function Versions({ group }: { readonly group: ErrorGroup }): ReactNode {
               >
                 {version}
               </Link>
-              : {wholeText(times)} of {wholeText(count)}, last <TimeAgo at={lastAt} />
+              : {fullCountText(times)} of {fullCountText(count)}, last <TimeAgo at={lastAt} />
             </li>
           ))}
-          {told < count && <li className="soft">without a version: {wholeText(count - told)}</li>}
+          {known < count && <li className="soft">No version: {fullCountText(count - known)}</li>}
         </ul>
       </div>
     </Card>
@@ -150,15 +149,15 @@ function GroupJobs({ group }: { readonly group: ErrorGroup }): ReactNode {
       title="Affected jobs"
       actions={
         <Link to={to.jobs(query)} className="link small">
-          All in the list of jobs <Icon name="right" size={12} />
+          View all jobs <Icon name="right" size={12} />
         </Link>
       }
     >
-      <Loaded asked={jobs}>
+      <Loaded request={jobs}>
         {({ jobs: some }) =>
           some.length === 0 ? (
-            <EmptyState title="None is kept any more" icon="jobs">
-              Its jobs went on and were done, or their retention is over.
+            <EmptyState title="No jobs left" icon="jobs">
+              They succeeded on a later attempt, or their retention expired.
             </EmptyState>
           ) : (
             <JobLines jobs={some} />
@@ -173,8 +172,8 @@ function Actions({ group }: { readonly group: ErrorGroup }): ReactNode {
   const { id } = group
   const [isAsking, setAsking] = useState(false)
   const [bulk, setBulk] = useState<string | null>(null)
-  const mute = useAct('errors.mute', { told: 'Muted. It does not ask for attention.' })
-  const unmute = useAct('errors.unmute', { told: 'Unmuted.' })
+  const mute = useAct('errors.mute', { success: 'Error group muted' })
+  const unmute = useAct('errors.unmute', { success: 'Error group unmuted' })
   const retry = useAct('errors.retry', {
     onDone: (view) => {
       setAsking(false)
@@ -196,18 +195,18 @@ function Actions({ group }: { readonly group: ErrorGroup }): ReactNode {
           icon="pause"
           busy={mute.isPending}
           items={[
-            { label: 'For an hour', onSelect: () => muteFor('1h') },
-            { label: 'For a day', onSelect: () => muteFor('1d') },
-            { label: 'For a week', onSelect: () => muteFor('7d') },
+            { label: 'For 1 hour', onSelect: () => muteFor('1h') },
+            { label: 'For 1 day', onSelect: () => muteFor('1d') },
+            { label: 'For 7 days', onSelect: () => muteFor('7d') },
             'line',
-            { label: 'Until I unmute it', onSelect: () => muteFor(null) },
+            { label: 'Until unmuted', onSelect: () => muteFor(null) },
           ]}
         >
           Mute
         </Menu>
       )}
       <Button look="main" icon="retry" onClick={() => setAsking(true)}>
-        Retry the group
+        Retry group
       </Button>
       {isAsking && (
         <ConfirmRetry
@@ -230,29 +229,29 @@ function ConfirmRetry({
   readonly onClose: () => void
   readonly onConfirm: () => void
 }): ReactNode {
-  const count = useWholeCount(`${queryOf(group)} state:dead,failed`, 'retry', true)
+  const count = useExactCount(`${queryOf(group)} state:dead,failed`, 'retry', true)
   return (
     <Confirm
-      title="Retry the group"
-      action={count.isWhole ? `Retry ${plural(count.count, 'job')}` : 'Retry jobs'}
-      disabled={!count.isWhole || count.count === 0}
+      title="Retry group"
+      action={count.isComplete ? `Retry ${plural(count.count, 'job')}` : 'Retry jobs'}
+      disabled={!count.isComplete || count.count === 0}
       {...rest}
     >
       {count.error ? (
         <p className="field-error" role="alert">
           {count.error.message}
         </p>
-      ) : count.isWhole ? (
+      ) : count.isComplete ? (
         <p>
           {count.count === 0
-            ? 'None of its jobs is dead or failed now: there is nothing to retry.'
-            : 'Runs each dead or failed job of this group again from attempt 1. You can watch it and stop it.'}
+            ? 'No job of this group is dead or failed.'
+            : 'Retries each dead or failed job of this group from attempt 1. You can follow the progress and stop it.'}
         </p>
       ) : (
         <Progress
           value={null}
           label="Counting jobs"
-          note={`Counting: ${wholeText(count.count)} found, ${countText(count.searched)} scanned`}
+          note={`Counting: ${fullCountText(count.count)} found, ${countText(count.searched)} scanned`}
         />
       )}
     </Confirm>

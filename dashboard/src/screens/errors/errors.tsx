@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react'
 import type { ErrorGroup } from '../../../../src/operations/schema/wire-types.ts'
 import { usePages } from '../../api/pages.ts'
-import { to, useGo, useWord } from '../../router.ts'
+import { to, useGo, useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Count } from '../../ui/count.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Pager } from '../../ui/pager.tsx'
 import { Sparkline } from '../../ui/spark.tsx'
 import { Badge } from '../../ui/state.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
@@ -18,30 +18,30 @@ const COLUMNS: readonly Column<ErrorGroup>[] = [
   { id: 'error', title: 'Error', width: 'minmax(13rem, 4fr)', cell: (group) => <ErrorCell group={group} /> },
   {
     id: 'spark',
-    title: 'Last day',
+    title: 'Last 24 hours',
     width: '7.5rem',
     wideOnly: true,
-    cell: ({ spark }) => <Sparkline values={spark} label="Per hour of the last day" bars />,
+    cell: ({ spark }) => <Sparkline values={spark} label="Errors per hour" bars />,
   },
   {
     id: 'count',
-    title: 'Times',
+    title: 'Count',
     width: '5rem',
     align: 'end',
     cell: ({ count }) => <Count value={count} brief />,
   },
   {
     id: 'dead',
-    title: 'Died of it',
+    title: 'Dead jobs',
     width: '6rem',
     align: 'end',
     wideOnly: true,
     cell: ({ dead }) => <Count value={dead} brief />,
   },
-  { id: 'last', title: 'Last', width: '7rem', cell: ({ lastAt }) => <TimeAgo at={lastAt} /> },
+  { id: 'last', title: 'Last seen', width: '7rem', cell: ({ lastAt }) => <TimeAgo at={lastAt} /> },
   {
     id: 'first',
-    title: 'First',
+    title: 'First seen',
     width: '7rem',
     wideOnly: true,
     cell: ({ firstAt }) => <TimeAgo at={firstAt} />,
@@ -62,10 +62,10 @@ function ErrorCell({ group }: { readonly group: ErrorGroup }): ReactNode {
   )
 }
 
-/** Errors that are alike, as one line each. */
+/** Error groups, one row each. */
 export function ErrorsScreen(): ReactNode {
-  const [queue, setQueue] = useWord<string>('queue', '')
-  const [which, setWhich] = useWord<'open' | 'muted' | 'all'>('show', 'open')
+  const [queue, setQueue] = useUrlParam<string>('queue', '')
+  const [which, setWhich] = useUrlParam<'open' | 'muted' | 'all'>('show', 'open')
   const go = useGo()
   const groups = usePages(
     'errors.list',
@@ -81,7 +81,7 @@ export function ErrorsScreen(): ReactNode {
       <div className="row wraps">
         <QueueFilter value={queue} onChange={setQueue} />
         <Segments
-          label="Which errors"
+          label="Filter errors"
           value={which}
           onChange={setWhich}
           options={[
@@ -91,13 +91,13 @@ export function ErrorsScreen(): ReactNode {
           ]}
         />
       </div>
-      <Loaded asked={groups}>
+      <Loaded request={groups}>
         {(items) =>
           items.length === 0 ? (
             <NoErrors isFiltered={queue !== '' || which === 'muted'} />
           ) : (
             <Table
-              label="Groups of errors"
+              label="Error groups"
               rows={items}
               columns={COLUMNS}
               keyOf={({ id }) => id}
@@ -113,12 +113,11 @@ export function ErrorsScreen(): ReactNode {
 }
 
 function NoErrors({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
-  if (isFiltered) return <EmptyState title="No errors fit" icon="filter" />
+  if (isFiltered) return <EmptyState title="No matching errors" icon="filter" />
   return (
     <EmptyState title="No errors" icon="check">
-      When a handler throws, runs out of time or dies with its worker, errors that are alike gather here in
-      one line: how often, since when, and a job to look at. Numbers and ids in messages do not tell them
-      apart.
+      Similar errors, timeouts and lost workers are grouped here, with a count, the time of the first and last
+      occurrence, and the affected jobs. Numbers and ids in messages are ignored when grouping.
     </EmptyState>
   )
 }

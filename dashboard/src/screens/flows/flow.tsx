@@ -1,31 +1,32 @@
 import { type ReactNode, useMemo } from 'react'
 import { Link, useParams } from 'wouter'
 import { useApi } from '../../api/query.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { durationText } from '../../format/times.ts'
-import { useWord } from '../../router.ts'
+import { useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Figure } from '../../ui/card.tsx'
 import { Count } from '../../ui/count.tsx'
 import { Choice } from '../../ui/field.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
-import { FlowPicture } from './flow-picture.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
+import { FlowDiagram } from './flow-diagram.tsx'
 import { useGraph } from './lazy-graph.ts'
 import { type FlowView, RUN_STATUSES } from './outline.ts'
 import { treeOf } from './step-tree.ts'
 
-/** How a flow looks, and how many runs it has. */
+/** The definition of a flow and its run counts. */
 export function FlowScreen(): ReactNode {
   const { name } = useParams<{ name: string }>()
   const flows = useApi('flows.list', {})
   useGraph()
   return (
-    <Loaded asked={flows}>
+    <Loaded request={flows}>
       {({ flows: all }) => {
         const versions = all.filter((flow) => flow.name === name)
         return versions.length === 0 ? (
           <Page title={name} name={name} above={{ to: '/flows', text: 'Flows' }}>
-            <EmptyState title="There is no such flow" icon="flows">
-              Nobody has told how it looks, and it has no runs.
+            <EmptyState title="Flow not found" icon="flows">
+              No worker has published this flow, and it has no runs.
             </EmptyState>
           </Page>
         ) : (
@@ -44,7 +45,7 @@ function FlowBody({
   readonly versions: readonly FlowView[]
 }): ReactNode {
   const newest = versions.at(-1) as FlowView
-  const [version, setVersion] = useWord('version', String(newest.version))
+  const [version, setVersion] = useUrlParam('version', String(newest.version))
   const flow = versions.find((one) => String(one.version) === version) ?? newest
   const tree = useMemo(() => flow.outline && treeOf(flow.outline.steps, null, durationText), [flow])
   return (
@@ -73,7 +74,7 @@ function FlowBody({
         {RUN_STATUSES.map((status) => (
           <Figure
             key={status}
-            label={status}
+            label={capitalized(status)}
             {...(status === 'failed' && flow.runs.failed > 0 ? { tone: 'bad' as const } : {})}
           >
             <Link to={`/flows?flow=${encodeURIComponent(name)}&status=${status}`}>
@@ -83,10 +84,10 @@ function FlowBody({
         ))}
       </div>
       {tree ? (
-        <FlowPicture steps={tree} onRetry={null} />
+        <FlowDiagram steps={tree} onRetry={null} />
       ) : (
         <EmptyState title="No worker has published this version" icon="flows">
-          A worker that has this version publishes its steps when it starts.
+          A worker publishes the steps of its flows when it starts.
         </EmptyState>
       )}
     </Page>

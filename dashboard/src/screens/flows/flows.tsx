@@ -2,27 +2,28 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { usePages } from '../../api/pages.ts'
 import { useApi } from '../../api/query.ts'
-import { to, useGo, useWord } from '../../router.ts'
+import { capitalized } from '../../format/capitalized.ts'
+import { to, useGo, useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Card } from '../../ui/card.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Count } from '../../ui/count.tsx'
 import { Choice, Field } from '../../ui/field.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Pager } from '../../ui/pager.tsx'
 import { StateBadge } from '../../ui/state.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 import { Duration, TimeAgo } from '../../ui/time.tsx'
 import { type FlowView, RUN_STATUSES, type RunStatus, type RunView } from './outline.ts'
 import './flows.css'
 
-/** Flows, and their runs. */
+/** Flow definitions and runs. */
 export function FlowsScreen(): ReactNode {
   const flows = useApi('flows.list', {}, { every: 15_000 })
   return (
     <Page title="Flows" name="Flows">
-      <Loaded asked={flows}>
+      <Loaded request={flows}>
         {({ flows: all, isAll }) =>
           all.length === 0 ? (
             <NoFlows />
@@ -68,7 +69,7 @@ function Definitions({
     },
     ...RUN_STATUSES.map((status) => ({
       id: status,
-      title: status,
+      title: capitalized(status),
       width: '6rem',
       align: 'end' as const,
       wideOnly: status === 'done' || status === 'cancelled',
@@ -115,7 +116,7 @@ const RUN_COLUMNS: readonly Column<RunView>[] = [
   },
   {
     id: 'step',
-    title: 'Stands at',
+    title: 'Current step',
     width: 'minmax(8rem, 2fr)',
     wideOnly: true,
     cell: ({ position: { step, waits }, failure }) => (
@@ -167,9 +168,9 @@ const RUN_COLUMNS: readonly Column<RunView>[] = [
 ]
 
 function Runs({ flows }: { readonly flows: readonly FlowView[] }): ReactNode {
-  const [flow, setFlow] = useWord<string>('flow', '')
-  const [status, setStatus] = useWord<RunStatus | 'any'>('status', 'any')
-  const [attribute, setAttribute] = useWord<string>('attribute', '')
+  const [flow, setFlow] = useUrlParam<string>('flow', '')
+  const [status, setStatus] = useUrlParam<RunStatus | 'any'>('status', 'any')
+  const [attribute, setAttribute] = useUrlParam<string>('attribute', '')
   const go = useGo()
   const names = [...new Set(flows.map(({ name }) => name))]
   const runs = usePages(
@@ -201,7 +202,7 @@ function Runs({ flows }: { readonly flows: readonly FlowView[] }): ReactNode {
           onChange={setStatus}
           options={[
             { value: 'any', label: 'All' },
-            ...RUN_STATUSES.map((value) => ({ value, label: value })),
+            ...RUN_STATUSES.map((value) => ({ value, label: capitalized(value) })),
           ]}
         />
         <Field
@@ -214,11 +215,11 @@ function Runs({ flows }: { readonly flows: readonly FlowView[] }): ReactNode {
           onChange={(event) => setAttribute(event.target.value)}
         />
       </div>
-      <Loaded asked={runs}>
+      <Loaded request={runs}>
         {(items) =>
           items.length === 0 ? (
-            <EmptyState title="No run fits" icon="flows">
-              Ended runs are kept for three days.
+            <EmptyState title="No matching runs" icon="flows">
+              Completed runs are kept for three days.
               <CodeBlock
                 code={
                   'const run = await skep.start(fulfil, { orderId: 62 }, { attributes: { orderId: 62 } })'
@@ -244,8 +245,8 @@ function Runs({ flows }: { readonly flows: readonly FlowView[] }): ReactNode {
 function NoFlows(): ReactNode {
   return (
     <EmptyState title="No flows" icon="flows">
-      A flow is a sequence of steps over your queues, with a state that they share. It survives every crash,
-      waits for days without a process, and here you see where each run stands.
+      A flow is a durable sequence of steps that share a state. It survives crashes and can wait for days
+      without occupying a worker. This page shows the progress of each run.
       <CodeBlock
         code={
           "const fulfil = flow('fulfil', (f) =>\n  f\n    .step(reserve, { undo: release })\n    .each('boxes', pack, ({ state }) => state.items)\n    .step(ship),\n)\n\nskep.worker([fulfil, …])\nawait skep.start(fulfil, { orderId: 62 })"

@@ -28,7 +28,7 @@ import {
   type PlacedMore,
   type PlacedStep,
 } from './layout.ts'
-import { aboutText, KIND_ICONS, MARK_WORDS, MarkShape } from './marks.tsx'
+import { aboutText, KIND_ICONS, MARK_LABELS, MarkShape } from './step-labels.tsx'
 import type { TreeStep } from './step-tree.ts'
 
 type StepNode = Node<{ readonly placed: PlacedStep }, 'step'>
@@ -36,14 +36,14 @@ type FrameNode = Node<{ readonly placed: PlacedFrame }, 'frame'>
 type DotNode = Node<{ readonly placed: PlacedDot }, 'dot'>
 type MoreNode = Node<{ readonly placed: PlacedMore; readonly onUnfold: (id: string) => void }, 'more'>
 
-/** How it is bent is an option of some kinds of edges only, and so in no type of all of them. */
+/** `pathOptions` exists only on some edge types, so the common type omits it. */
 type FlowLine = Edge & { readonly pathOptions: { readonly offset: number } }
 
 type AnyNode = StepNode | FrameNode | MoreNode | DotNode
 
-/** Smaller than this nobody can read a name. */
+/** The smallest zoom at which names are legible. */
 const READABLE = 0.6
-/** More than any window is high: the style sheet has the limit. */
+/** Higher than any window; the style sheet sets the limit. */
 const FULL_PX = 2_000
 const LEAST_PX = 160
 
@@ -55,12 +55,12 @@ export interface GraphProps {
   readonly onSelect: (id: string | null) => void
 }
 
-/** The graph of a flow. In a chunk of its own, because most pages need none. */
+/** The graph of a flow. Loaded as a separate chunk, because most pages do not need it. */
 export default function Graph({ steps, selected, onSelect }: GraphProps): ReactNode {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
   const theme = useTheme()
   const instance = useRef<ReactFlowInstance<AnyNode, FlowLine> | null>(null)
-  /** What was chosen here need not be brought into sight. */
+  /** A step selected in the graph is already visible and is not scrolled to. */
   const chosenHere = useRef(selected)
   const layout = useMemo(() => layoutOf(steps, unfolded), [steps, unfolded])
   const place = useRef<HTMLDivElement>(null)
@@ -75,7 +75,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
     const watch = new ResizeObserver(([entry]) => {
       setWidth(entry?.contentRect.width ?? 0)
       cancelAnimationFrame(frame)
-      // The graph has measured itself one frame later, and fits into what it knows.
+      // React Flow updates its own size one frame later, and fits the view to that size.
       frame = requestAnimationFrame(() => {
         frame = requestAnimationFrame(() => {
           if (instance.current) show(instance.current, shown.current, chosen.current)
@@ -127,7 +127,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
           source: from,
           target: to,
           type: 'smoothstep',
-          // Half of what is between two rows, so that a line has one bend on its way and not two.
+          // Half the gap between rows, so that an edge has one bend instead of two.
           pathOptions: { offset: GAP_Y / 2 },
           ...(label === null ? {} : { label: withoutBidi(label) }),
           className: classes('flow-line', isCritical && 'flow-line-critical', isPassed && 'flow-line-passed'),
@@ -143,7 +143,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
       ),
     [layout],
   )
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only another choice moves the graph, not a step that goes on
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new selection moves the graph, not progress of the run
   useEffect(() => {
     if (selected === null || selected === chosenHere.current) return
     const place = layout.places.find(({ id }) => id === selected)
@@ -175,7 +175,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
         nodesConnectable={false}
         edgesFocusable={false}
         deleteKeyCode={null}
-        // With a thousand steps only those in sight are drawn.
+        // Flows can have a thousand steps, so only visible ones are rendered.
         onlyRenderVisibleElements={nodes.length > 150}
         onNodeClick={(_, node) => node.type === 'step' && choose(node.id)}
         onPaneClick={() => choose(null)}
@@ -183,21 +183,19 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
           const id = (event.target as HTMLElement).closest('.react-flow__node-step')?.getAttribute('data-id')
           if (id && (event.key === 'Enter' || event.key === ' ')) choose(id)
         }}
-        ariaLabelConfig={{ 'node.a11yDescription.default': 'Enter shows what is known about this step.' }}
+        ariaLabelConfig={{ 'node.a11yDescription.default': 'Press Enter to show details of this step.' }}
       >
         <Background gap={20} size={1} />
         <Controls showInteractive={false} />
-        {nodes.length > 25 && (
-          <MiniMap pannable zoomable nodeClassName={miniClass} ariaLabel="Small map of the flow" />
-        )}
+        {nodes.length > 25 && <MiniMap pannable zoomable nodeClassName={miniClass} ariaLabel="Minimap" />}
       </ReactFlow>
     </div>
   )
 }
 
 /**
- * Where lines end and begin. It is known before anything is drawn; otherwise every box would be drawn once, in sight or not, to be
- * measured.
+ * The connection points of a node. Given up front; otherwise React Flow would render every node once, visible
+ * or not, to measure it.
  */
 function handlesOf({ kind, width, height }: Placed): NonNullable<AnyNode['handles']> {
   if (kind === 'frame' || kind === 'more') return []
@@ -208,13 +206,16 @@ function handlesOf({ kind, width, height }: Placed): NonNullable<AnyNode['handle
   ]
 }
 
-/** As high as the graph is when its width fits. One that is too wide to be read so is moved around in, in a window of full height. */
+/**
+ * The height of the graph when it fits the width. A graph too wide to be legible gets the full height and is
+ * panned.
+ */
 function heightFor(layout: Layout, width: number): number {
   const zoom = Math.min(1, width / (layout.width + 48))
   return zoom < READABLE ? FULL_PX : Math.max(LEAST_PX, (layout.height + 48) * zoom)
 }
 
-/** All of it where that can be read, else the step that is chosen, that where the run stands, or the beginning. */
+/** Shows the whole graph if it is legible, else the selected step, the current step, or the start. */
 function show(
   flow: ReactFlowInstance<AnyNode, FlowLine>,
   { places, width, height }: Layout,
@@ -226,15 +227,15 @@ function show(
     void flow.fitView({ maxZoom: 1, padding: 0.06 })
     return
   }
-  const here =
+  const target =
     places.find(({ id }) => id === selected) ??
-    places.find((place) => place.kind === 'step' && isHere(place.step))
+    places.find((place) => place.kind === 'step' && isCurrent(place.step))
   const zoom = Math.max(READABLE, Math.min(1, clientWidth / (width + 48)))
-  if (here) void flow.setCenter(here.x + here.width / 2, here.y + here.height / 2, { zoom })
+  if (target) void flow.setCenter(target.x + target.width / 2, target.y + target.height / 2, { zoom })
   else void flow.setViewport({ x: clientWidth / 2 - (width / 2) * zoom, y: 24, zoom })
 }
 
-function isHere({ mark, ways }: TreeStep): boolean {
+function isCurrent({ mark, ways }: TreeStep): boolean {
   return ways.length === 0 && (mark === 'current' || mark === 'waits' || mark === 'failed')
 }
 
@@ -244,7 +245,7 @@ function miniClass(node: Node): string {
 }
 
 function labelOf(step: TreeStep): string {
-  return `${step.name}, ${aboutText(step)}${step.mark === null ? '' : `, ${MARK_WORDS[step.mark]}`}`
+  return `${step.name}, ${aboutText(step)}${step.mark === null ? '' : `, ${MARK_LABELS[step.mark]}`}`
 }
 
 function StepBox({ data: { placed }, selected }: NodeProps<StepNode>): ReactNode {
@@ -271,7 +272,7 @@ function StepBox({ data: { placed }, selected }: NodeProps<StepNode>): ReactNode
         </span>
         {!isSmall && (
           <span className="flow-about cut" title={aboutText(step)}>
-            {step.undo !== null && <span title={`Taken back by ${step.undo}`}>↶ </span>}
+            {step.undo !== null && <span title={`Undone by ${step.undo}`}>↶ </span>}
             {aboutText(step)}
           </span>
         )}

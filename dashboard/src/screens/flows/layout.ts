@@ -1,7 +1,7 @@
 /**
- * Places for the steps of a flow, from top to bottom. A flow is made of sequences inside of sequences, so each part is a block with a
- * size, and the whole is put together from its parts: no line crosses another, the same flow always looks the same, and a
- * thousand steps take a few milliseconds.
+ * The layout of a flow, from top to bottom. A flow consists of nested sequences, so each part becomes a block
+ * with a size, and blocks are composed: edges never cross, the layout is deterministic, and a thousand steps
+ * take a few milliseconds.
  */
 import type { TreeStep, Way } from './step-tree.ts'
 
@@ -18,7 +18,7 @@ export interface PlacedStep extends Box {
   readonly step: TreeStep
 }
 
-/** A box around the steps of a branch or of a loop. */
+/** A box around the steps of a branch or a loop. */
 export interface PlacedFrame extends Box {
   readonly kind: 'frame'
   readonly label: string
@@ -26,15 +26,15 @@ export interface PlacedFrame extends Box {
   readonly run: Way['run']
 }
 
-/** Stands for ways that are folded. */
+/** A placeholder for collapsed branches. */
 export interface PlacedMore extends Box {
   readonly kind: 'more'
-  /** The step whose ways these are. */
+  /** The step these branches belong to. */
   readonly of: string
   readonly count: number
 }
 
-/** A way without steps: a line as high as the ways beside it, so that it passes them and crosses none. */
+/** An empty branch: a line as high as its siblings, so that its edge crosses none of them. */
 export interface PlacedDot extends Box {
   readonly kind: 'dot'
   readonly isPassed: boolean
@@ -48,7 +48,7 @@ export interface Line {
   readonly to: string
   readonly label: string | null
   readonly isCritical: boolean
-  /** Already gone along. */
+  /** The run has already passed it. */
   readonly isPassed: boolean
 }
 
@@ -67,19 +67,19 @@ const GAP_X = 20
 export const GAP_Y = 34
 const PAD = 14
 const HEAD = 26
-/** Beside the body of a loop, so that its label has room beside the line that comes in. */
+/** Padding around the body of a loop, so that its label fits beside the incoming edge. */
 const LOOP_PAD = 48
-/** More ways than this are folded until somebody asks for all. */
+/** Further branches are collapsed until expanded. */
 const WAYS_SHOWN = 8
 
 interface Block {
   readonly width: number
   readonly height: number
-  /** Where lines come in and go out, from its left. */
+  /** The x offset at which edges enter and leave. */
   readonly middle: number
-  /** Puts it at a place. `room` is how high the ways beside it are. */
+  /** Places the block. `room` is the height of its tallest sibling. */
   put(x: number, y: number, room?: number): void
-  /** Where a line to it ends, and where those from it begin. */
+  /** The ids at which incoming edges end and outgoing edges start. */
   readonly entry: string | null
   readonly exits: readonly Exit[]
   readonly isCritical: boolean
@@ -92,7 +92,7 @@ interface Exit {
   readonly isPassed: boolean
 }
 
-/** Lays out a tree. `unfolded` are the ids of the steps all of whose ways are shown. */
+/** Lays out a tree. `unfolded` has the ids of the steps with all branches expanded. */
 export function layoutOf(steps: readonly TreeStep[], unfolded: ReadonlySet<string> = new Set()): Layout {
   const maker = new LayoutMaker(unfolded)
   const block = maker.sequence(steps)
@@ -179,14 +179,14 @@ class LayoutMaker {
       height,
       middle: body.middle + side,
       put: (x, y) => {
-        // Before what is inside, so that it lies below.
+        // Added before its content, so that it is drawn behind it.
         this.places.push({ kind: 'frame', id, ...about, x, y, width, height })
         body.put(x + side, y + HEAD)
       },
     }
   }
 
-  /** A step whose ways lie beside each other: branches, or the sides of a `when`. */
+  /** A step with branches side by side: a `parallel`, or the two sides of a `when`. */
   #fork(step: TreeStep): Block {
     const head = this.#leaf(step, SMALL)
     const isAll = this.#unfolded.has(step.id) || step.ways.length <= WAYS_SHOWN + 1
@@ -214,7 +214,7 @@ class LayoutMaker {
 
   #way(step: TreeStep, way: Way, index: number): Block {
     const body = this.sequence(way.steps)
-    // A branch of several steps is a run of its own, and is shown as one.
+    // A branch with several steps is a run of its own and gets a frame.
     if (step.kind !== 'parallel' || way.label === null) return body
     return this.#framed(body, `${step.id}#way${index}`, { label: way.label, isLoop: false, run: way.run })
   }
@@ -248,7 +248,10 @@ class LayoutMaker {
   }
 }
 
-/** Whether the run has gone this way. Into an empty one it has, if it is past the step and went no other way. */
+/**
+ * Whether the run entered this branch. An empty one was entered if the step is done and all others were
+ * skipped.
+ */
 function isEntered({ mark, ways }: TreeStep, way: Way): boolean {
   const first = way.steps[0]?.mark
   if (first !== undefined) return first !== null && !['todo', 'skipped', 'unknown'].includes(first)
@@ -257,7 +260,7 @@ function isEntered({ mark, ways }: TreeStep, way: Way): boolean {
 
 type Size = Pick<Block, 'width' | 'height' | 'middle' | 'put'>
 
-/** One below the other, their middles on one line. */
+/** Stacks blocks vertically, aligned at their middle. */
 function below(blocks: readonly Size[]): Size {
   const middle = Math.max(0, ...blocks.map((block) => block.middle))
   const right = Math.max(0, ...blocks.map((block) => block.width - block.middle))
@@ -275,7 +278,10 @@ function below(blocks: readonly Size[]): Size {
   }
 }
 
-/** One beside the other, at the same height. If all but one are only passed, that one stays on the line. */
+/**
+ * Places blocks side by side. If all but the first are empty branches, the first stays aligned with the step
+ * above.
+ */
 function beside(blocks: readonly Size[]): Size {
   const width = blocks.reduce((sum, block) => sum + block.width, 0) + Math.max(0, blocks.length - 1) * GAP_X
   const [first, ...others] = blocks

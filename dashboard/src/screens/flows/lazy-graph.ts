@@ -9,8 +9,8 @@ async function load(): Promise<ComponentType<GraphProps>> {
 }
 
 /**
- * The graph, which is in a chunk of its own; null until that is here. A screen that will show one asks at once, so that chunk and
- * steps come side by side. `lazy` would begin after the steps, and then keep its fallback for a third of a second more.
+ * The graph component; null until its chunk has loaded. Screens call this early, so that the chunk and the
+ * steps load in parallel. `React.lazy` would start after the steps, and keep its fallback for another 300 ms.
  */
 export function useGraph(): ComponentType<GraphProps> | null {
   const [state, setState] = useState<{ readonly Graph: typeof loaded; readonly error: Error | null }>({
@@ -28,7 +28,7 @@ export function useGraph(): ComponentType<GraphProps> | null {
       isShown = false
     }
   }, [])
-  // The screen has a place for errors.
+  // The error boundary of the screen shows it.
   if (state.error !== null) throw state.error
   return state.Graph
 }

@@ -8,14 +8,14 @@ import { Choice, Field } from '../../ui/field.tsx'
 import { JsonEditor, readJson } from '../../ui/json-editor.tsx'
 import { Menu } from '../../ui/menu.tsx'
 
-/** Cancel, retry, signal. */
+/** Buttons to retry, signal or cancel a run. */
 export function RunActions({
   detail,
   retryFrom,
   onRetryFrom,
 }: {
   readonly detail: RunDetail
-  /** The step from which somebody wants to retry; empty: where it stands. Null: nobody does. */
+  /** The step to retry from; empty for the current step. Null while the dialog is closed. */
   readonly retryFrom: string | null
   readonly onRetryFrom: (step: string | null) => void
 }): ReactNode {
@@ -28,7 +28,7 @@ export function RunActions({
     <>
       {isRunning && run.position.waits?.kind === 'signal' && (
         <Button look="main" icon="receivers" onClick={() => setOpen('signal')}>
-          Send the signal …
+          Send signal …
         </Button>
       )}
       {!isRunning && run.status !== 'done' && (
@@ -41,13 +41,13 @@ export function RunActions({
         icon="more"
         items={[
           {
-            label: 'Send a signal …',
+            label: 'Send signal …',
             icon: 'receivers',
             disabled: !isRunning,
             onSelect: () => setOpen('signal'),
           },
           {
-            label: 'Retry from a step …',
+            label: 'Retry from step …',
             icon: 'retry',
             disabled: run.status === 'done',
             onSelect: () => onRetryFrom(''),
@@ -72,23 +72,23 @@ export function RunActions({
 function CancelRun({ id, onClose }: { readonly id: string; readonly onClose: () => void }): ReactNode {
   const [reason, setReason] = useState('')
   const cancel = useAct('runs.cancel', {
-    told: ({ changed }) => (changed ? 'The run is cancelled.' : 'The run had ended already.'),
+    success: ({ changed }) => (changed ? 'Run cancelled' : 'The run had already completed'),
     onDone: onClose,
   })
   return (
     <Confirm
-      title="Cancel the run"
-      action="Cancel the run"
+      title="Cancel run"
+      action="Cancel run"
       danger
       busy={cancel.isPending}
       onClose={onClose}
       onConfirm={() => cancel.mutate({ id, ...(reason.trim() === '' ? {} : { reason: reason.trim() }) })}
     >
       <p className="soft">
-        It ends with its branches and the jobs that wait; handlers that run are asked to stop. Nothing is
-        taken back. A retry revives it.
+        Cancels the run, its branches and its waiting jobs, and asks running handlers to stop. Completed steps
+        are not undone. You can retry the run later.
       </p>
-      <Field label="Why" value={reason} autoFocus onChange={(event) => setReason(event.target.value)} />
+      <Field label="Reason" value={reason} autoFocus onChange={(event) => setReason(event.target.value)} />
     </Confirm>
   )
 }
@@ -104,21 +104,21 @@ function RetryRun({
 }): ReactNode {
   const [step, setStep] = useState(from)
   const retry = useAct('runs.retry', {
-    told: ({ changed }) => (changed ? 'The run goes on.' : 'Nothing changed: the run is done.'),
+    success: ({ changed }) => (changed ? 'Run resumed' : 'Not changed: the run is already done'),
     onDone: onClose,
   })
   const names = [...new Set(run.position.steps.map(({ name }) => name))]
   return (
     <Confirm
-      title="Retry the run"
+      title="Retry run"
       action="Retry"
       busy={retry.isPending}
       onClose={onClose}
       onConfirm={() => retry.mutate({ id: run.id, ...(step === '' ? {} : { from: step }) })}
     >
-      <p className="soft">The state stays as it is. Every step from there on runs again.</p>
-      <Choice label="From" value={step} onChange={(event) => setStep(event.target.value)}>
-        <option value="">where it stands{run.position.step === null ? '' : `: ${run.position.step}`}</option>
+      <p className="soft">Executes this step and all later ones again. The run state is kept.</p>
+      <Choice label="From step" value={step} onChange={(event) => setStep(event.target.value)}>
+        <option value="">current step{run.position.step === null ? '' : `: ${run.position.step}`}</option>
         {names.map((name) => (
           <option key={name} value={name}>
             {name}
@@ -141,14 +141,14 @@ function SendSignal({
   const [name, setName] = useState(awaited ?? signals[0] ?? '')
   const [text, setText] = useState('{}')
   const send = useAct('runs.signal', {
-    told: ({ changed }) => (changed ? 'The signal is sent.' : 'The run does not wait for it any more.'),
+    success: ({ changed }) => (changed ? 'Signal sent' : 'The run no longer waits for this signal'),
     onDone: onClose,
   })
   const read = readJson(text)
   const isReady = 'value' in read && name.trim() !== ''
   return (
     <Dialog
-      title="Send a signal"
+      title="Send signal"
       size="s"
       onClose={onClose}
       onSubmit={() => isReady && send.mutate({ id: run.id, name: name.trim(), value: read.value })}
@@ -167,7 +167,7 @@ function SendSignal({
           value={name}
           list="run-signals"
           onChange={(event) => setName(event.target.value)}
-          hint="It may come before the run waits for it."
+          hint="A signal sent early is kept until the run waits for it."
         />
         <datalist id="run-signals">
           {signals.map((signal) => (

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { RunDetail } from '../../../../src/operations/schema/wire-types.ts'
-import { wholeText } from '../../format/numbers.ts'
+import { fullCountText } from '../../format/numbers.ts'
 import { to } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
 import { Progress } from '../../ui/progress.tsx'
@@ -10,29 +10,29 @@ import { TimeAgo } from '../../ui/time.tsx'
 
 type Member = RunDetail['members']['open'][number]
 
-/** What the present step waits for: how many have ended, which failed, which are still to come. */
+/** What the current step waits for: its progress, and the failed and open members. */
 export function RunMembersCard({ detail }: { readonly detail: RunDetail }): ReactNode {
   const { run, members } = detail
   const { waits, step } = run.position
   if (waits === null) return null
   if (waits.kind === 'moment') {
     return (
-      <Card title="Sleeps">
+      <Card title="Sleeping">
         <p>
-          It goes on <TimeAgo at={waits.until} />.
+          Continues <TimeAgo at={waits.until} />.
         </p>
       </Card>
     )
   }
   if (waits.kind === 'signal') {
     return (
-      <Card title={`Waits for the signal ${step ?? ''}`}>
+      <Card title={`Waiting for signal ${step ?? ''}`}>
         <p>
           {waits.until === null ? (
-            'It waits as long as it takes.'
+            'No timeout.'
           ) : (
             <>
-              Its patience ends <TimeAgo at={waits.until} />.
+              Times out <TimeAgo at={waits.until} />.
             </>
           )}
         </p>
@@ -43,14 +43,14 @@ export function RunMembersCard({ detail }: { readonly detail: RunDetail }): Reac
   return (
     <Card
       flush
-      title={`${step ?? 'This step'} ${run.status === 'running' ? 'waits' : 'waited'} for ${wholeText(waits.size)} ${waits.size === 1 ? what.replace(/e?s$/, '') : what}`}
+      title={`${step ?? 'This step'} ${run.status === 'running' ? 'is waiting' : 'waited'} for ${fullCountText(waits.size)} ${waits.size === 1 ? what.replace(/e?s$/, '') : what}`}
     >
       <div className="stack">
         <div className="member-progress">
           <Progress
-            label="Members that are done"
+            label="Completed members"
             value={waits.size === 0 ? 1 : waits.done / waits.size}
-            note={`${wholeText(waits.done)} of ${wholeText(waits.size)} done${waits.failed > 0 ? `, ${wholeText(waits.failed)} failed` : ''}`}
+            note={`${fullCountText(waits.done)} of ${fullCountText(waits.size)} done${waits.failed > 0 ? `, ${fullCountText(waits.failed)} failed` : ''}`}
           />
         </div>
         <MemberLines
@@ -71,7 +71,7 @@ function MemberLines({ members }: { readonly members: readonly Member[] }): Reac
         <li key={member.n}>
           <span className="num faint">{member.n + 1}</span>
           {member.state === null ? (
-            <span className="faint">not kept</span>
+            <span className="faint">expired</span>
           ) : (
             <StateBadge state={member.state} />
           )}

@@ -10,14 +10,14 @@ import { Page } from '../../shell/page.tsx'
 import { Card, Facts } from '../../ui/card.tsx'
 import { Id } from '../../ui/code.tsx'
 import { JsonView } from '../../ui/json.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { Badge, StateBadge } from '../../ui/state.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { Duration, TimeAgo } from '../../ui/time.tsx'
-import { linksOfCauses } from '../shared/cause-ids.ts'
+import { causeLinks } from '../shared/cause-links.ts'
 import { Notice } from '../shared/notice.tsx'
-import { FlowPicture } from './flow-picture.tsx'
+import { FlowDiagram } from './flow-diagram.tsx'
 import { useGraph } from './lazy-graph.ts'
 import type { StepOutline } from './outline.ts'
 import { RunActions } from './run-actions.tsx'
@@ -25,14 +25,14 @@ import { RunMembersCard } from './run-members.tsx'
 import { type TreeStep, treeOf } from './step-tree.ts'
 import './flows.css'
 
-/** One run of a flow: where it stands, why, and what can be done. */
+/** One run of a flow: its current step, state and result. */
 export function RunScreen(): ReactNode {
   const { id } = useParams<{ id: string }>()
-  const asked = useApi('runs.get', { id }, { every: 5_000 })
+  const request = useApi('runs.get', { id }, { every: 5_000 })
   const [retryFrom, setRetryFrom] = useState<string | null>(null)
   useGraph()
   return (
-    <Loaded asked={asked}>
+    <Loaded request={request}>
       {(detail) => (
         <Page
           title={
@@ -52,7 +52,7 @@ export function RunScreen(): ReactNode {
   )
 }
 
-/** The steps of a run: of its flow, or of the branch that it is. */
+/** The steps of a run: of its flow, or of its branch. */
 export function stepsOf({ flow, run }: Pick<RunDetail, 'flow' | 'run'>): readonly StepOutline[] | null {
   if (!flow?.outline) return null
   return flow.name === run.flow ? flow.outline.steps : (branchSteps(flow.outline.steps, run.flow) ?? null)
@@ -91,7 +91,7 @@ function Body({
   const before = useRef<readonly TreeStep[] | null>(null)
   const tree = useMemo((): readonly TreeStep[] | null => {
     const steps = stepsOf(detail)
-    // Steps about which nothing changed stay the same objects, so that of a thousand only the others are drawn anew.
+    // Unchanged steps keep their identity, so that only changed ones re-render. There may be a thousand.
     before.current = replaceEqualDeep(before.current, steps && treeOf(steps, detail, durationText))
     return before.current
   }, [detail])
@@ -101,19 +101,19 @@ function Body({
         tone={run.status === 'failed' ? 'bad' : 'plain'}
         icon={run.status === 'failed' ? 'errors' : run.status === 'done' ? 'check' : 'info'}
       >
-        <Sentence text={explanation.summary} links={linksOfCauses(explanation.causes)} />
+        <Sentence text={explanation.summary} links={causeLinks(explanation.causes)} />
       </Notice>
       {run.progress !== null && run.status === 'running' && (
-        <Progress label="How far the run is" value={run.progress} />
+        <Progress label="Run progress" value={run.progress} />
       )}
       {tree === null ? (
         <Card title="Steps">
           <EmptyState title="No worker has published this flow" icon="flows">
-            A worker that has the flow publishes its steps when it starts.
+            A worker publishes the steps of its flows when it starts.
           </EmptyState>
         </Card>
       ) : (
-        <FlowPicture steps={tree} onRetry={canOperate && run.status !== 'done' ? onRetryFrom : null} />
+        <FlowDiagram steps={tree} onRetry={canOperate && run.status !== 'done' ? onRetryFrom : null} />
       )}
       <RunMembersCard detail={detail} />
       <div className="run-columns">
@@ -166,7 +166,7 @@ function RunFacts({ detail: { run, branches } }: { readonly detail: RunDetail })
         run.branchOf !== null && [
           'Branch of',
           <Link key="root" to={to.run(run.branchOf.root)} className="link">
-            the run at the top
+            root run
           </Link>,
         ],
         branches.length > 0 && [

@@ -1,10 +1,10 @@
 import { type KeyboardEvent, memo, type ReactNode } from 'react'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
-import { aboutText, KIND_ICONS, MARK_WORDS, MarkShape } from './marks.tsx'
+import { aboutText, KIND_ICONS, MARK_LABELS, MarkShape } from './step-labels.tsx'
 import type { TreeStep, Way } from './step-tree.ts'
 
-/** The same steps as in the graph, as a list: for keyboards, screen readers and phones. */
+/** The steps of the graph as a list, for keyboards, screen readers and phones. */
 export function StepList({
   steps,
   selected,
@@ -50,7 +50,7 @@ function Steps({ steps, selected, onSelect }: StepsProps): ReactNode {
   )
 }
 
-/** Drawn anew only if something about its step changed: there may be a thousand. */
+/** Memoized: there may be a thousand steps. */
 const StepButton = memo(function StepButton({
   step,
   isOn,
@@ -77,8 +77,8 @@ const StepButton = memo(function StepButton({
       </span>
       <span className="cut grow">{step.name}</span>
       <span className="faint small cut">{aboutText(step)}</span>
-      {step.mark !== null && <span className="unseen">{MARK_WORDS[step.mark]}</span>}
-      {step.isCritical && <span className="unseen">on the longest way</span>}
+      {step.mark !== null && <span className="unseen">{MARK_LABELS[step.mark]}</span>}
+      {step.isCritical && <span className="unseen">on the critical path</span>}
     </button>
   )
 })

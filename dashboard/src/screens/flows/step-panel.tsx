@@ -4,7 +4,7 @@ import { to } from '../../router.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Facts } from '../../ui/card.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { aboutText, KIND_WORDS, MARK_WORDS } from './marks.tsx'
+import { aboutText, KIND_LABELS, MARK_LABELS } from './step-labels.tsx'
 import type { TreeStep } from './step-tree.ts'
 
 /** Finds a step anywhere in the tree. */
@@ -19,19 +19,19 @@ export function stepOf(steps: readonly TreeStep[], id: string): TreeStep | null 
   return null
 }
 
-/** What is known about one step: beside the graph, or below it where there is no room. Opening it brings it into sight. */
+/** Details of one step, beside the graph or below it on narrow screens. Scrolls into view when opened. */
 export function StepPanel({
   step,
   onRetry,
   onClose,
 }: {
   readonly step: TreeStep
-  /** Null: the run cannot be retried from here, or not by this user. */
+  /** Null if the run cannot be retried from this step, or not by this user. */
   readonly onRetry: ((name: string) => void) | null
   readonly onClose: () => void
 }): ReactNode {
   const panel = useRef<HTMLElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another step may need more room
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another step can have a taller panel
   useEffect(() => {
     panel.current?.scrollIntoView({ block: 'nearest' })
   }, [step.id])
@@ -48,8 +48,8 @@ export function StepPanel({
       )}
       <Facts
         facts={[
-          ['Type', KIND_WORDS[step.kind]],
-          step.mark !== null && ['Status', MARK_WORDS[step.mark]],
+          ['Type', KIND_LABELS[step.kind]],
+          step.mark !== null && ['Status', MARK_LABELS[step.mark]],
           step.members !== null && ['Members', aboutText(step)],
           step.queue !== null && [
             'Queue',

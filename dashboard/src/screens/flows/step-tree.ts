@@ -1,6 +1,5 @@
 /**
- * The steps of a flow as they are drawn and listed: each with how the run stands to it. Graph and list are made of this one tree,
- * so they can never say different things.
+ * The steps of a flow with their status in a run. Graph and list render the same tree, so they always agree.
  */
 import type { RunDetail } from '../../../../src/operations/schema/wire-types.ts'
 import {
@@ -12,39 +11,39 @@ import {
   type WorkOutline,
 } from './outline.ts'
 
-/** How a run stands to a step. `waits`: for a moment or a signal. Null: no run is looked at. */
+/** The status of a step in a run. `waits`: for a time or a signal. Null without a run. */
 export type Mark = 'done' | 'current' | 'waits' | 'failed' | 'cancelled' | 'todo' | 'skipped' | 'unknown'
 
 export interface TreeStep {
   /** Unique in the tree. */
   readonly id: string
-  /** `member`: a branch that is one job or one run of another flow. */
+  /** `member`: a branch that is a single job or a run of another flow. */
   readonly kind: StepOutline['kind'] | 'member'
   readonly name: string
   readonly mark: Mark | null
-  /** Its jobs are of this queue. */
+  /** The queue of its jobs. */
   readonly queue: string | null
-  /** It is a run of this flow. */
+  /** The flow it starts. */
   readonly flow: string | null
-  /** The run that does it, if that is known. */
+  /** Its run, if known. */
   readonly runId: string | null
-  /** The job that does it, if that is known: of those that have not ended, or failed. */
+  /** Its job, if known: only open and failed jobs are. */
   readonly jobId: string | null
-  /** The queue of what takes it back. */
+  /** The queue of its compensation. */
   readonly undo: string | null
   readonly join: string | null
-  /** How many of its members have ended; null where there are none, or nobody knows. */
+  /** Progress of its members; null if it has none, or if it is unknown. */
   readonly members: { readonly done: number; readonly size: number; readonly failed: number } | null
-  /** When a sleep ends, or the patience for a signal. */
+  /** When a sleep ends or a signal times out. */
   readonly until: string | null
-  /** What else is to say: "sleeps 3d", "round 2 of 10". */
+  /** More details: "sleeps 3d", "round 2 of 10". */
   readonly note: string | null
   readonly ways: readonly Way[]
-  /** On the longest way to the end. */
+  /** On the critical path. */
   readonly isCritical: boolean
 }
 
-/** A sequence inside of a step: a side of a `when`, a branch of a `parallel`, the body of a `repeat`. */
+/** A sequence inside a step: a side of a `when`, a branch of a `parallel`, the body of a `repeat`. */
 export interface Way {
   readonly label: string | null
   readonly steps: readonly TreeStep[]
@@ -54,15 +53,15 @@ export interface Way {
 
 type Detail = Pick<RunDetail, 'run' | 'members' | 'branches'>
 
-/** What is known about the sequence that is looked at. */
+/** The known status of a sequence. */
 interface Seen {
   readonly markOf: (path: string) => Mark | null
   readonly roundOf: (path: string) => number | null
-  /** Only of the run itself: of its branches nobody tells who their members are. */
+  /** Only for the run itself: the API does not return the members of its branches. */
   readonly detail: Detail | null
 }
 
-/** The tree of a flow; with `detail` that of one run. */
+/** The tree of a flow; with `detail`, of one run. */
 export function treeOf(
   steps: readonly StepOutline[],
   detail: Detail | null,
@@ -137,7 +136,7 @@ class Maker {
           ...base,
           ...this.#work(step.work, null, null, 0),
           join: joinText(step.join as JoinOutline),
-          note: base.members === null ? 'one for each item' : null,
+          note: base.members === null ? 'one per item' : null,
         }
       case 'parallel':
         return {
@@ -157,30 +156,30 @@ class Maker {
         const round = seen.roundOf(path)
         return {
           ...base,
-          note: round === null ? `at most ${step.most} rounds` : `round ${round} of at most ${step.most}`,
+          note: round === null ? `up to ${step.most} rounds` : `round ${round} of up to ${step.most}`,
           ways: [{ label: null, run: null, steps: this.sequence(step.body, lead, `${path}.body`, seen) }],
         }
       }
       case 'sleep':
         return {
           ...base,
-          note: step.ms === null ? 'as long as its function says' : this.#durationText(step.ms),
+          note: step.ms === null ? 'computed duration' : this.#durationText(step.ms),
         }
       case 'signal':
         return {
           ...base,
-          note: step.timeoutMs === null ? null : `at most ${this.#durationText(step.timeoutMs)}`,
+          note: step.timeoutMs === null ? null : `timeout ${this.#durationText(step.timeoutMs)}`,
         }
     }
   }
 
-  /** What a member does, and which job or run that is. */
+  /** What a member does, and its job or run. */
   #work(work: WorkOutline, name: string | null, seen: Seen | null, n: number): Partial<TreeStep> {
     const known = seen?.detail === null ? undefined : this.#memberOf(seen, n)
     if ('queue' in work) return { queue: work.queue, jobId: known?.kind === 'job' ? known.id : null }
     const flow = 'flow' in work ? work.flow : work.branch
     const run = known?.kind === 'run' ? known.id : (this.#branchRun(name)?.id ?? null)
-    return { flow, runId: run, ...('branch' in work ? { note: `${work.steps.length} steps for each` } : {}) }
+    return { flow, runId: run, ...('branch' in work ? { note: `${work.steps.length} steps each` } : {}) }
   }
 
   #memberOf(seen: Seen | null, n: number): Detail['members']['open'][number] | undefined {
@@ -188,7 +187,7 @@ class Maker {
     return members?.failed.find((one) => one.n === n) ?? members?.open.find((one) => one.n === n)
   }
 
-  /** A loop makes new branches in each round: the newest counts. */
+  /** A loop starts new branches in each round; the newest is shown. */
   #branchRun(name: string | null): Detail['branches'][number] | undefined {
     return name === null ? undefined : this.#all?.branches.findLast((one) => one.name === name)
   }
@@ -246,7 +245,7 @@ function memberMark(
   return member.state === 'cancelled' ? 'cancelled' : 'failed'
 }
 
-/** Of a branch it is told how it ended, or at which of its steps it stands. What is before that step is behind it. */
+/** The API returns the status of a branch and its current step. Steps before that one are done. */
 function branchSeen(
   steps: readonly StepOutline[],
   parent: Mark | null,
@@ -289,7 +288,9 @@ function pathOf(
   return null
 }
 
-/** Where a path is to that of the present step: before it, after it, at it or around it, or on the side that was not taken. */
+/**
+ * Compares a path with that of the current step: before, after, at (or around) it, or on a branch not taken.
+ */
 function compare(path: string, at: string): 'before' | 'after' | 'at' | 'aside' {
   const mine = path.split('.')
   const present = at.split('.')
@@ -303,22 +304,22 @@ function compare(path: string, at: string): 'before' | 'after' | 'at' | 'aside' 
   return 'at'
 }
 
-// ── the longest way ──────────────────────────────────────────────────────────────────────────────
+// ── critical path ──────────────────────────────────────────────────────────────────────────────
 
-/** How much is left to do, and how much there is in all. A step counts as one: how long it takes nobody knows before. */
+/** Remaining and total length. Each step counts as one, because its duration is not known in advance. */
 function lengthOf(steps: readonly TreeStep[]): readonly [left: number, all: number] {
   let left = 0
   let all = 0
   for (const step of steps) {
     const inside = step.ways.map((way) => lengthOf(way.steps))
-    const isOver = step.mark === 'done' || step.mark === 'skipped'
-    left += isOver ? 0 : 1 + Math.max(0, ...inside.map(([one]) => one))
+    const isFinished = step.mark === 'done' || step.mark === 'skipped'
+    left += isFinished ? 0 : 1 + Math.max(0, ...inside.map(([one]) => one))
     all += 1 + Math.max(0, ...inside.map(([, one]) => one))
   }
   return [left, all]
 }
 
-/** Emphasises the way that decides when the run ends: of branches the one with most left to do. */
+/** Marks the critical path: of parallel branches, the one with the most steps left. */
 function markCritical(steps: readonly TreeStep[]): readonly TreeStep[] {
   return steps.map((step) => {
     if (step.mark === 'skipped') return step

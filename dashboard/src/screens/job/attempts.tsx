@@ -6,22 +6,22 @@ import { clockText, durationText } from '../../format/times.ts'
 import { to } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
 import { Choice } from '../../ui/field.tsx'
+import { EmptyState } from '../../ui/page-states.tsx'
 import { Stack } from '../../ui/stack.tsx'
 import { Badge } from '../../ui/state.tsx'
-import { EmptyState } from '../../ui/states-of-page.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { diffLines } from './diff.ts'
 
 const KINDS: Readonly<Record<Attempt['kind'], string>> = {
-  error: 'threw an error',
-  timeout: 'ran out of time',
-  lost: 'lost its worker',
-  snooze: 'was put off',
-  cancel: 'was cancelled',
-  bury: 'was buried',
+  error: 'error',
+  timeout: 'timeout',
+  lost: 'worker lost',
+  snooze: 'snoozed',
+  cancel: 'cancelled',
+  bury: 'buried',
 }
 
-/** The runs that ended badly, and in what two of them differ. */
+/** The failed attempts, and the difference between two of them. */
 export function Attempts({
   attempts,
   job,
@@ -32,9 +32,7 @@ export function Attempts({
   if (attempts.length === 0) {
     return (
       <EmptyState title="No failed attempts" icon="check">
-        {job.starts === 0
-          ? 'The job has not started yet.'
-          : `It has had ${job.starts === 1 ? 'one attempt' : `${job.starts} attempts`}.`}
+        {job.starts === 0 ? 'The job has not started yet.' : `${plural(job.starts, 'attempt')} so far.`}
       </EmptyState>
     )
   }
@@ -71,7 +69,7 @@ export function Attempts({
   )
 }
 
-/** When it began, how long it took, on which worker and version, and whether somebody had retried the job before. */
+/** Start, duration, worker and version of an attempt, and the manual retries before it. */
 function AttemptFacts({ attempt }: { readonly attempt: Attempt }): ReactNode {
   const { startedAt, at, worker, version, generation } = attempt
   return (
@@ -87,7 +85,7 @@ function AttemptFacts({ attempt }: { readonly attempt: Attempt }): ReactNode {
         </Link>
       )}
       {version && <Badge>version {version}</Badge>}
-      {generation > 0 && <span>after {plural(generation, 'retry by hand', 'retries by hand')}</span>}
+      {generation > 0 && <span>after {plural(generation, 'manual retry', 'manual retries')}</span>}
     </p>
   )
 }

@@ -9,8 +9,7 @@ import { Checkbox, Choice } from '../../ui/field.tsx'
 import { JsonEditor, problemOf } from '../../ui/json-editor.tsx'
 
 /**
- * Makes a new job like this one, perhaps with another payload or in another queue. The old one stays as it is, unless it is dead and
- * has found its heir in the new one.
+ * Copies a job, optionally with another payload or queue. The original is kept; a dead one can be removed.
  */
 export function CopyDialog({
   job,
@@ -29,8 +28,8 @@ export function CopyDialog({
   const isDead = job.state === 'dead'
   const [isRemoved, setRemoved] = useState(isDead)
   const remove = useAct('jobs.change')
-  const again = useAct('jobs.copy', {
-    told: 'The new job is on its way',
+  const copy = useAct('jobs.copy', {
+    success: 'Copy enqueued',
     quiet: true,
     onDone: ({ id }) => {
       if (isDead && isRemoved) remove.mutate({ action: 'remove', ids: [job.id] })
@@ -40,7 +39,7 @@ export function CopyDialog({
   })
   const submit = (): void => {
     if (problem !== null) return
-    again.mutate({
+    copy.mutate({
       id: job.id,
       ...(text === before ? {} : { payload: parseExact(text) }),
       ...(queue === job.queue ? {} : { queue }),
@@ -48,22 +47,21 @@ export function CopyDialog({
   }
   return (
     <Dialog
-      title="Edit and run again"
+      title="Edit and copy"
       onClose={onClose}
       onSubmit={submit}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="main" type="submit" icon="play" busy={again.isPending} disabled={problem !== null}>
-            Run again
+          <Button look="main" type="submit" icon="copy" busy={copy.isPending} disabled={problem !== null}>
+            Enqueue copy
           </Button>
         </>
       }
     >
       <div className="stack">
         <p className="soft">
-          This makes a new job{isDead ? '' : '. The old one stays as it is'}, and the new one says that it is
-          a copy of the old.
+          Enqueues a new job that links to this one.{isDead ? '' : ' This job is not changed.'}
         </p>
         <Choice label="Queue" value={queue} onChange={(event) => setQueue(event.target.value)}>
           {[...new Set([job.queue, ...queues.map((one) => one.queue)])].map((name) => (
@@ -73,14 +71,14 @@ export function CopyDialog({
         <JsonEditor label="Payload" value={text} onChange={setText} schema={schema} />
         {isDead && (
           <Checkbox
-            label="Remove the dead job afterwards"
+            label="Remove the dead job"
             checked={isRemoved}
             onChange={(event) => setRemoved(event.target.checked)}
           />
         )}
-        {again.error && (
+        {copy.error && (
           <p className="field-error" role="alert">
-            {again.error.message}
+            {copy.error.message}
           </p>
         )}
       </div>

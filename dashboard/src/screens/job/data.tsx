@@ -4,16 +4,14 @@ import { useMe } from '../../api/me.ts'
 import { Card } from '../../ui/card.tsx'
 import { JsonView } from '../../ui/json.tsx'
 
-/** What went in and what came out. */
+/** Payload, result and headers. */
 export function Data({ job, only }: { readonly job: JobDetail['job']; readonly only?: 'brief' }): ReactNode {
   const isShown = useMe()?.payloads ?? false
   const headers = Object.keys(job.headers).length > 0
   if (!isShown) {
     return (
       <Card title="Payload">
-        <p className="soft">
-          Payloads, results and logs are not shown to you. Whoever gives out tokens can change that.
-        </p>
+        <p className="soft">Your token cannot read payloads, results and logs. Ask an administrator.</p>
       </Card>
     )
   }
@@ -29,11 +27,7 @@ export function Data({ job, only }: { readonly job: JobDetail['job']; readonly o
       )}
       {only !== 'brief' && (
         <Card title="Headers">
-          {headers ? (
-            <JsonView value={job.headers} label="headers" />
-          ) : (
-            <p className="soft">It has no headers.</p>
-          )}
+          {headers ? <JsonView value={job.headers} label="headers" /> : <p className="soft">No headers.</p>}
         </Card>
       )}
     </>

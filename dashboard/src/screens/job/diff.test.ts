@@ -6,7 +6,7 @@ const shown = (before: string, after: string): string =>
     .map(({ sign, text }) => `${sign}${text}`)
     .join('|')
 
-it('shows which lines of two texts differ', () => {
+it('marks removed and added lines', () => {
   expect(shown('a\nb\nc', 'a\nx\nc')).toBe(' a|-b|+x| c')
   expect(shown('a', 'a\nb')).toBe(' a|+b')
   expect(shown('same', 'same')).toBe(' same')

@@ -3,14 +3,14 @@ export interface DiffLine {
   readonly text: string
 }
 
-/** More lines than this are not compared one by one. */
-const MOST = 400
+/** Only the first lines are compared: the cost is quadratic. */
+const MAX_LINES = 400
 
-/** Which lines are in one text, in the other, or in both: the longest common sequence. */
+/** A line diff by the longest common subsequence. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
-  const a = before.split('\n').slice(0, MOST)
-  const b = after.split('\n').slice(0, MOST)
-  // common[i][j]: how many lines the rests from i and j share.
+  const a = before.split('\n').slice(0, MAX_LINES)
+  const b = after.split('\n').slice(0, MAX_LINES)
+  // common[i][j]: the length of the longest common subsequence of a[i..] and b[j..].
   const common = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1))
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {

@@ -4,9 +4,9 @@ import { to } from '../../router.ts'
 import { isTyping } from '../../shell/shortcuts.ts'
 import { IconButton } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { JobPanel } from './panel.tsx'
+import { JobPanel } from './job-panel.tsx'
 
-/** A job beside the list that it was found in. j and k go to the next and the one before. */
+/** A job beside its list. j and k go to the next and previous job. */
 export function JobDrawer({
   id,
   ids,
@@ -14,7 +14,7 @@ export function JobDrawer({
   onClose,
 }: {
   readonly id: string
-  /** Those of the list, in its order. */
+  /** The ids of the list, in its order. */
   readonly ids: readonly string[]
   readonly onGo: (id: string) => void
   readonly onClose: () => void
@@ -25,12 +25,12 @@ export function JobDrawer({
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (isTyping(event) || event.metaKey || event.ctrlKey || event.altKey) return
-      // Another dialog is above this one.
+      // Another dialog is open above this one.
       if (document.querySelectorAll('dialog[open]').length > 1) return
       const target = { j: next, k: before }[event.key]
       if (target !== undefined) onGo(target)
     }
-    // The dialog keeps its keys to itself, so they are heard on their way in.
+    // The dialog stops propagation of its key events, so this listens in the capture phase.
     document.addEventListener('keydown', press, true)
     return () => document.removeEventListener('keydown', press, true)
   }, [next, before, onGo])
@@ -42,10 +42,10 @@ export function JobDrawer({
       tools={
         <>
           <Link to={to.job(id)} className="button button-plain button-small">
-            Open as a page
+            Open page
           </Link>
           <IconButton
-            label="Job before (k)"
+            label="Previous job (k)"
             icon="left"
             disabled={before === undefined}
             onClick={() => before !== undefined && onGo(before)}

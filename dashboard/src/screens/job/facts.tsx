@@ -7,7 +7,7 @@ import { Card, Facts } from '../../ui/card.tsx'
 import { SafeLink } from '../../ui/safe-link.tsx'
 import { Duration, TimeAgo } from '../../ui/time.tsx'
 
-/** The rest that is known of a job, and where it belongs. */
+/** Other details of a job, with links to what it belongs to. */
 export function JobFacts({ detail }: { readonly detail: JobDetail }): ReactNode {
   const { job, schedule, run, group, copyOf, trace } = detail
   const me = useMe()
@@ -17,15 +17,15 @@ export function JobFacts({ detail }: { readonly detail: JobDetail }): ReactNode 
     </Link>
   )
   return (
-    <Card title="Facts">
+    <Card title="Details">
       <Facts
         facts={[
-          ['Starts', String(job.starts)],
+          ['Attempts', String(job.starts)],
           job.errors > 0 && ['Errors', String(job.errors)],
           job.timeouts > 0 && ['Timeouts', String(job.timeouts)],
-          job.lost > 0 && ['Lost workers', String(job.lost)],
+          job.lost > 0 && ['Workers lost', String(job.lost)],
           job.snoozes > 0 && ['Snoozes', String(job.snoozes)],
-          job.generation > 0 && ['Retried by hand', String(job.generation)],
+          job.generation > 0 && ['Manual retries', String(job.generation)],
           ['Priority', String(job.priority)],
           job.lane !== null && [
             'Lane',
@@ -35,14 +35,14 @@ export function JobFacts({ detail }: { readonly detail: JobDetail }): ReactNode 
           job.unique !== null && ['Unique key', <code key="unique">{job.unique}</code>],
           job.startedAt !== null &&
             job.finishedAt !== null && [
-              'Ran',
+              'Took',
               <Duration key="ran" ms={Date.parse(job.finishedAt) - Date.parse(job.startedAt)} />,
             ],
           job.worker !== null && ['Worker', link(to.worker(job.worker), job.worker)],
-          job.leaseUntil !== null && ['Lease ends', <TimeAgo key="lease" at={job.leaseUntil} />],
-          job.cancelReason !== null && ['Asked to stop', job.cancelReason],
+          job.leaseUntil !== null && ['Lease expires', <TimeAgo key="lease" at={job.leaseUntil} />],
+          job.cancelReason !== null && ['Cancel reason', job.cancelReason],
           schedule !== null && ['Schedule', link(to.schedule(schedule), schedule)],
-          run !== null && ['Run of a flow', link(to.run(run), run)],
+          run !== null && ['Flow run', link(to.run(run), run)],
           group !== null && ['Group', link(to.group(group), group)],
           copyOf !== null && ['Copy of', link(to.job(copyOf), copyOf)],
           trace !== null && [

@@ -7,15 +7,15 @@ import { ActionDialog } from '../jobs/action-dialog.tsx'
 import { actionsFor } from '../jobs/actions.ts'
 import { CopyDialog } from './copy-job.tsx'
 
-/** What can be done to this job now. */
+/** Actions for a job in its current state. */
 export function JobActions({ job }: { readonly job: JobDetail['job'] }): ReactNode {
   const mayOperate = useCan('operate')
   const [acting, setActing] = useState<BulkAction | null>(null)
-  const [isAgain, setAgain] = useState(false)
+  const [isCopying, setCopying] = useState(false)
   if (!mayOperate) return null
   const [first, ...rest] = actionsFor([job.state])
   const items: MenuItem[] = [
-    { label: 'Edit and run again …', icon: 'edit', onSelect: () => setAgain(true) },
+    { label: 'Edit and copy …', icon: 'edit', onSelect: () => setCopying(true) },
     ...(rest.length > 0 ? ['line' as const] : []),
     ...rest.map(
       ({ action, label, icon, danger }): MenuItem => ({
@@ -35,7 +35,7 @@ export function JobActions({ job }: { readonly job: JobDetail['job'] }): ReactNo
       )}
       <Menu label="More actions" icon="more" items={items} />
       {acting && <ActionDialog action={acting} chosen={{ ids: [job.id] }} onClose={() => setActing(null)} />}
-      {isAgain && <CopyDialog job={job} onClose={() => setAgain(false)} />}
+      {isCopying && <CopyDialog job={job} onClose={() => setCopying(false)} />}
     </div>
   )
 }

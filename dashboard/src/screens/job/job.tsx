@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 import { useParams } from 'wouter'
 import { Page } from '../../shell/page.tsx'
-import { JobPanel } from './panel.tsx'
+import { JobPanel } from './job-panel.tsx'
 
-/** One job, as a page to link to. */
+/** The page of one job. */
 export function JobScreen(): ReactNode {
   const { id } = useParams<{ id: string }>()
   return (

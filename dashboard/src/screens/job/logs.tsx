@@ -7,26 +7,25 @@ import { preciseClockText } from '../../format/times.ts'
 import { CodeBlock } from '../../ui/code.tsx'
 import { CopyButton } from '../../ui/copy.tsx'
 import { Field } from '../../ui/field.tsx'
-import { EmptyState, ErrorState, Skeleton } from '../../ui/states-of-page.tsx'
+import { EmptyState, ErrorState, Skeleton } from '../../ui/page-states.tsx'
 
 type Line = OutputOf<'jobs.logs'>['lines'][number]
 
-const AGAIN_MS = 1_500
+const POLL_MS = 1_500
 const PAGE = 500
 
-/** The lines that a handler wrote, followed while the job runs. */
+/** The log lines of a job, followed while it runs. */
 export function Logs({ id, isRunning }: { readonly id: string; readonly isRunning: boolean }): ReactNode {
   const { lines, dropped, error, isFirst } = useLines(id, isRunning)
   const [find, setFind] = useState('')
   const isShown = useMe()?.payloads ?? true
   const end = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows new lines
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls on new lines
   useEffect(() => {
     if (isRunning && isAtEnd.current) end.current?.scrollIntoView({ block: 'nearest' })
   }, [lines.length])
-  if (!isShown)
-    return <p className="soft">Logs are not shown to you. Whoever gives out tokens can change that.</p>
+  if (!isShown) return <p className="soft">Your token cannot read logs. Ask an administrator.</p>
   if (error && lines.length === 0) return <ErrorState error={error} />
   if (isFirst) return <Skeleton lines={5} />
   if (lines.length === 0) return <NoLines isRunning={isRunning} />
@@ -38,8 +37,8 @@ export function Logs({ id, isRunning }: { readonly id: string; readonly isRunnin
         <div className="grow">
           <Field
             bare
-            label="Find in the logs"
-            placeholder="Find"
+            label="Filter logs"
+            placeholder="Filter logs"
             value={find}
             onChange={(event) => setFind(event.target.value)}
           />
@@ -52,13 +51,13 @@ export function Logs({ id, isRunning }: { readonly id: string; readonly isRunnin
         <CopyButton label="Copy logs" text={() => shown.map(textOf).join('\n')} />
       </div>
       {dropped > 0 && (
-        <p className="small faint">{dropped} earlier lines are not kept: only the newest are.</p>
+        <p className="small faint">{dropped} older lines were dropped. Only the newest are kept.</p>
       )}
       <div
         className="logs"
         role="log"
-        aria-label="Logs of the job"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+        aria-label="Job logs"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable areas must be reachable by keyboard
         tabIndex={0}
         onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
           isAtEnd.current = scrollTop + clientHeight > scrollHeight - 24
@@ -86,7 +85,7 @@ function textOf({ at, level, message, fields }: Line): string {
   return `${at} ${level} ${message}${Object.keys(fields).length > 0 ? ` ${stringifyExact(fields)}` : ''}`
 }
 
-/** Only lines that are not here yet are asked for. */
+/** Loads and follows the log; only new lines are requested. */
 function useLines(
   id: string,
   isRunning: boolean,
@@ -124,10 +123,10 @@ function useLines(
       }
       setFirst(false)
       if (isMore) void look()
-      else if (isRunning) timer = setTimeout(() => void (document.hidden ? wait() : look()), AGAIN_MS)
+      else if (isRunning) timer = setTimeout(() => void (document.hidden ? wait() : look()), POLL_MS)
     }
     const wait = (): void => {
-      timer = setTimeout(() => void (document.hidden ? wait() : look()), AGAIN_MS)
+      timer = setTimeout(() => void (document.hidden ? wait() : look()), POLL_MS)
     }
     void look()
     return () => {
@@ -140,13 +139,13 @@ function useLines(
 
 const WRITE = `mail.handle(async ({ payload, log, progress }) => {
   log.info('sending', { to: payload.to })
-  progress(50, 'half of it')
+  progress(50, 'connected')
 })`
 
 function NoLines({ isRunning }: { readonly isRunning: boolean }): ReactNode {
   return (
-    <EmptyState title={isRunning ? 'It has written nothing yet' : 'It has written nothing'} icon="audit">
-      <p>A handler writes lines with its log. They are kept with the job, and shown here while it runs.</p>
+    <EmptyState title={isRunning ? 'No log lines yet' : 'No log lines'} icon="audit">
+      <p>Lines that a handler logs are stored with the job and shown here while it runs.</p>
       <CodeBlock code={WRITE} />
     </EmptyState>
   )

@@ -20,7 +20,7 @@ const TONES: Readonly<Record<TimelineEntry['kind'], string>> = {
   expires: 'plain',
 }
 
-/** What happened to a job, and what is still to come. */
+/** What happened to a job, and what happens next. */
 export function Timeline({
   timeline,
   state,

@@ -6,24 +6,24 @@ import { Card } from '../../ui/card.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { Stack } from '../../ui/stack.tsx'
 import type { JobState } from '../../ui/state.tsx'
-import { linksOfCauses } from '../shared/cause-ids.ts'
+import { causeLinks } from '../shared/cause-links.ts'
 
 type Cause = JobDetail['explanation']['causes'][number]
 
 const TITLES: Readonly<Record<JobState, string>> = {
   delayed: 'Why is it not running?',
   ready: 'Why is it not running?',
-  running: 'Who runs it?',
-  done: 'How did it end?',
+  running: 'Where is it running?',
+  done: 'How did it finish?',
   failed: 'Why did it fail?',
   dead: 'Why is it dead?',
   cancelled: 'Why was it cancelled?',
 }
 
-/** All that keeps a job from starting, or what became of it, each with a way to what can be done about it. */
+/** Every reason why a job is not running, or how it ended, with links to fix it. */
 export function Why({ detail: { job, explanation, errorGroup } }: { readonly detail: JobDetail }): ReactNode {
   const { failure } = job
-  const links = linksOfCauses(explanation.causes)
+  const links = causeLinks(explanation.causes)
   const isBad = failure !== null && job.state !== 'done' && job.state !== 'cancelled'
   return (
     <Card title={TITLES[job.state]}>
@@ -43,7 +43,7 @@ export function Why({ detail: { job, explanation, errorGroup } }: { readonly det
           <ul className="bullets soft small">
             {failure.causes.map(({ name, message }) => (
               <li key={`${name} ${message}`} className="wrap-anywhere">
-                caused by {name}: {message}
+                Caused by {name}: {message}
               </li>
             ))}
           </ul>
@@ -58,7 +58,7 @@ export function Why({ detail: { job, explanation, errorGroup } }: { readonly det
   )
 }
 
-/** Where to look, by what the cause is. */
+/** Links for a cause. */
 function CauseLinks({ cause, queue }: { readonly cause: Cause; readonly queue: string }): ReactNode {
   const links = linksOf(cause, queue)
   if (links.length === 0) return null
@@ -76,7 +76,7 @@ function CauseLinks({ cause, queue }: { readonly cause: Cause; readonly queue: s
 function linksOf(cause: Cause, queue: string): readonly { readonly path: string; readonly text: string }[] {
   switch (cause.cause) {
     case 'held':
-      return [{ path: to.queue(queue), text: 'View hold' }]
+      return [{ path: to.queue(queue), text: cause.hold.kind === 'block' ? 'View block' : 'View pause' }]
     case 'no-worker':
     case 'workers-busy':
       return [{ path: '/workers', text: 'View workers' }]
@@ -92,7 +92,7 @@ function linksOf(cause: Cause, queue: string): readonly { readonly path: string;
     case 'shared-full':
       return [{ path: `${to.queue(queue)}?tab=limits`, text: 'View limits' }]
     case 'behind':
-      return cause.jobs.slice(0, 1).map((job) => ({ path: to.job(job), text: 'View job in front' }))
+      return cause.jobs.slice(0, 1).map((job) => ({ path: to.job(job), text: 'View job ahead' }))
     case 'member-of':
     case 'waits-for':
       return [{ path: to.group(cause.group), text: 'View group' }]

@@ -1,30 +1,30 @@
 import { type ReactNode, useState } from 'react'
 import type { BulkAction, ChangeOutput } from '../../../../src/operations/schema/wire-types.ts'
 import { useAct } from '../../api/query.ts'
-import { countText, plural, wholeText } from '../../format/numbers.ts'
+import { countText, fullCountText, plural } from '../../format/numbers.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { BulkProgress } from '../bulk/bulk-progress.tsx'
-import { wordsOf } from './actions.ts'
-import { useWholeCount } from './whole-count.ts'
+import { actionLabels } from './actions.ts'
+import { useExactCount } from './exact-count.ts'
 
-/** Which jobs: some by their ids, or all that fit a query. */
+/** The jobs to change: by their ids, or all that match a query. */
 export type Chosen = { readonly ids: readonly string[] } | { readonly query: string }
 
 const HOUR_MS = 3_600_000
-/** So long it can be undone before it begins. */
-const UNDO = '5s'
+/** The delay before a bulk action starts, in which it can be undone. */
+const UNDO_DELAY = '5s'
 
-/** A moment as the browser's field for it has it: in the time of whoever looks. */
-function localMoment(date: Date): string {
+/** A date as the value of a `datetime-local` input, in the browser's time zone. */
+function localInputValue(date: Date): string {
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
   return local.toISOString().slice(0, 19)
 }
 
-/** Asks before something is done to jobs, says to how many, and shows how far it is. */
+/** Confirms an action on jobs: shows the exact count and the options, then the progress. */
 export function ActionDialog({
   action,
   chosen,
@@ -32,23 +32,23 @@ export function ActionDialog({
 }: {
   readonly action: BulkAction
   readonly chosen: Chosen
-  /** `isDone`: it was done, or has begun. */
+  /** `isDone`: the action has completed or started. */
   readonly onClose: (isDone: boolean) => void
 }): ReactNode {
-  const words = wordsOf(action)
+  const labels = actionLabels(action)
   const [reason, setReason] = useState('')
   const [priority, setPriority] = useState('0')
-  const [at, setAt] = useState(() => localMoment(new Date(Date.now() + HOUR_MS)))
+  const [at, setAt] = useState(() => localInputValue(new Date(Date.now() + HOUR_MS)))
   const [queue, setQueue] = useState('')
   const [perSecond, setPerSecond] = useState('')
   const [name, setName] = useState('')
   const [bulk, setBulk] = useState<string | null>(null)
   const isAll = 'query' in chosen
-  const counted = useWholeCount(isAll ? chosen.query : '', action, isAll && bulk === null)
+  const counted = useExactCount(isAll ? chosen.query : '', action, isAll && bulk === null)
   const change = useAct('jobs.change', {
     quiet: true,
     onDone: (output) => {
-      tell(output, words.done)
+      showResult(output, labels.done)
       onClose(true)
     },
   })
@@ -56,7 +56,7 @@ export function ActionDialog({
   if (bulk !== null) return <BulkDialog id={bulk} onClose={() => onClose(true)} />
 
   const options = {
-    ...(words.takesReason && reason.trim() !== '' ? { reason: reason.trim() } : {}),
+    ...(labels.takesReason && reason.trim() !== '' ? { reason: reason.trim() } : {}),
     ...(action === 'prioritize' ? { priority: Number(priority) } : {}),
     ...(action === 'reschedule' && at !== '' ? { at: new Date(at).toISOString() } : {}),
   }
@@ -65,25 +65,25 @@ export function ActionDialog({
     else
       start.mutate({
         action,
-        // A move is always a bulk action: it remembers what is on its way.
+        // A move always runs as a bulk action, which can resume after a crash.
         query: isAll ? chosen.query : `id:${chosen.ids.join(',')}`,
         ...options,
         ...(action === 'move' ? { queue: queue.trim() } : {}),
-        ...(isAll ? { delay: UNDO, expected: counted.count } : {}),
+        ...(isAll ? { delay: UNDO_DELAY, expected: counted.count } : {}),
         ...(name.trim() === '' ? {} : { name: name.trim() }),
         ...(perSecond.trim() === '' ? {} : { perSecond: Number(perSecond) }),
       })
   }
   const error = change.error ?? start.error ?? counted.error
-  // Only a count to the end is a number to agree to.
+  // Only a complete count can be confirmed.
   const many = isAll
-    ? counted.isWhole
-      ? `${wholeText(counted.count)} ${counted.count === 1 ? 'job' : 'jobs'}`
+    ? counted.isComplete
+      ? `${fullCountText(counted.count)} ${counted.count === 1 ? 'job' : 'jobs'}`
       : null
     : plural(chosen.ids.length, 'job')
   return (
     <Dialog
-      title={`${words.label} ${many ?? 'jobs'}`}
+      title={`${labels.label} ${many ?? 'jobs'}`}
       size="s"
       onClose={() => onClose(false)}
       onSubmit={submit}
@@ -92,35 +92,41 @@ export function ActionDialog({
           <Button onClick={() => onClose(false)}>Cancel</Button>
           <Button
             type="submit"
-            look={words.danger ? 'danger' : 'main'}
-            icon={words.icon}
+            look={labels.danger ? 'danger' : 'main'}
+            icon={labels.icon}
             busy={change.isPending || start.isPending}
             disabled={many === null || (isAll && counted.count === 0)}
           >
-            {words.label} {many ?? 'jobs'}
+            {labels.label} {many ?? 'jobs'}
           </Button>
         </>
       }
     >
       <div className="stack">
-        <p>{words.about}</p>
+        <p>{labels.about}</p>
         {isAll && (
           <p className="soft">
-            All jobs that match <code className="wrap-anywhere">{chosen.query || 'everything'}</code>. Jobs
-            that can’t be changed are skipped and counted.
+            {chosen.query === '' ? (
+              'All jobs'
+            ) : (
+              <>
+                All jobs that match <code className="wrap-anywhere">{chosen.query}</code>
+              </>
+            )}
+            . Jobs that can’t be changed are skipped and counted.
           </p>
         )}
-        {isAll && !counted.isWhole && !counted.error && (
+        {isAll && !counted.isComplete && !counted.error && (
           <Progress
             value={null}
             label="Counting jobs"
-            note={`Counting: ${wholeText(counted.count)} found, ${countText(counted.searched)} scanned`}
+            note={`Counting: ${fullCountText(counted.count)} found, ${countText(counted.searched)} scanned`}
           />
         )}
-        {words.takesReason && (
+        {labels.takesReason && (
           <Field
             label="Reason"
-            hint="Kept with each job."
+            hint="Stored with each job."
             value={reason}
             onChange={(event) => setReason(event.target.value)}
             autoFocus
@@ -186,7 +192,7 @@ export function ActionDialog({
   )
 }
 
-/** How far a bulk action is. It goes on when this is closed. */
+/** The progress of a bulk action. Closing the dialog does not stop it. */
 export function BulkDialog({
   id,
   onClose,
@@ -207,20 +213,22 @@ export function BulkDialog({
       }
     >
       <BulkProgress id={id} />
-      <p className="small faint">Closing this does not stop it. Find it under Bulk actions.</p>
+      <p className="small faint">
+        You can close this dialog: the action continues and is listed under Bulk actions.
+      </p>
     </Dialog>
   )
 }
 
-function tell({ changed, requested, refused }: ChangeOutput, done: string): void {
-  const asked = requested > 0 ? `, ${plural(requested, 'running job')} asked to stop` : ''
+function showResult({ changed, requested, refused }: ChangeOutput, done: string): void {
+  const stopping = requested > 0 ? `, ${plural(requested, 'running job')} asked to stop` : ''
   if (refused.length === 0) {
-    toast({ tone: 'good', text: `${plural(changed, 'job')} ${done}${asked}` })
+    toast({ tone: 'good', text: `${plural(changed, 'job')} ${done}${stopping}` })
     return
   }
   const why = refused[0]?.reason ?? ''
   toast({
     tone: changed + requested > 0 ? 'plain' : 'bad',
-    text: `${changed > 0 ? `${plural(changed, 'job')} ${done}${asked}. ` : ''}${plural(refused.length, 'job')} refused: ${why}`,
+    text: `${changed > 0 ? `${plural(changed, 'job')} ${done}${stopping}. ` : ''}${plural(refused.length, 'job')} skipped: ${why}`,
   })
 }

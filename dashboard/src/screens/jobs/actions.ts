@@ -2,21 +2,21 @@ import type { BulkAction } from '../../../../src/operations/schema/wire-types.ts
 import type { IconName } from '../../ui/icon.tsx'
 import type { JobState } from '../../ui/state.tsx'
 
-export interface ActionWords {
+export interface ActionLabels {
   readonly action: BulkAction
   readonly label: string
-  /** "3 jobs ▁ retried" */
+  /** As in "3 jobs retried". */
   readonly done: string
   readonly about: string
   readonly icon: IconName
-  /** The states from which it leads. */
+  /** The states it applies to. */
   readonly from: readonly JobState[]
   readonly danger?: boolean
   readonly takesReason?: boolean
 }
 
-/** What can be done to jobs. */
-export const ACTIONS: readonly ActionWords[] = [
+/** The actions on jobs. */
+export const ACTIONS: readonly ActionLabels[] = [
   {
     action: 'retry',
     label: 'Retry',
@@ -28,16 +28,16 @@ export const ACTIONS: readonly ActionWords[] = [
   {
     action: 'promote',
     label: 'Run now',
-    done: 'are due now',
-    about: 'Makes the jobs due now.',
+    done: 'due now',
+    about: 'Makes the jobs due immediately.',
     icon: 'play',
     from: ['delayed'],
   },
   {
     action: 'cancel',
     label: 'Cancel',
-    done: 'were cancelled',
-    about: 'Waiting jobs end at once. Running jobs are asked to stop.',
+    done: 'cancelled',
+    about: 'Cancels waiting jobs immediately and asks running jobs to stop.',
     icon: 'stop',
     from: ['ready', 'delayed', 'running'],
     danger: true,
@@ -46,23 +46,23 @@ export const ACTIONS: readonly ActionWords[] = [
   {
     action: 'prioritize',
     label: 'Set priority',
-    done: 'have the new priority',
-    about: 'Higher starts earlier: from -100 to 100.',
+    done: 'reprioritized',
+    about: 'From -100 to 100. Jobs with a higher priority start first.',
     icon: 'up',
     from: ['ready', 'delayed'],
   },
   {
     action: 'reschedule',
     label: 'Reschedule',
-    done: 'have the new time',
-    about: 'Sets when the jobs are due. Jobs in strict order keep their place and are skipped.',
+    done: 'rescheduled',
+    about: 'Sets when the jobs are due. Jobs in strict order cannot be rescheduled and are skipped.',
     icon: 'schedules',
     from: ['ready', 'delayed'],
   },
   {
     action: 'move',
     label: 'Move',
-    done: 'were moved',
+    done: 'moved',
     about: 'Moves the jobs to another queue, with new ids. Jobs of flows, groups and chains are skipped.',
     icon: 'right',
     from: ['ready', 'delayed', 'failed', 'dead', 'cancelled'],
@@ -70,8 +70,8 @@ export const ACTIONS: readonly ActionWords[] = [
   {
     action: 'bury',
     label: 'Bury',
-    done: 'were buried',
-    about: 'Moves the jobs to the dead-letter queue.',
+    done: 'buried',
+    about: 'Moves the jobs to the dead letters.',
     icon: 'dead',
     from: ['ready', 'delayed'],
     danger: true,
@@ -80,20 +80,20 @@ export const ACTIONS: readonly ActionWords[] = [
   {
     action: 'remove',
     label: 'Remove',
-    done: 'were removed',
-    about: 'Deletes the jobs for good, with their results and logs.',
+    done: 'removed',
+    about: 'Permanently deletes the jobs with their payloads, results and logs.',
     icon: 'trash',
     from: ['ready', 'delayed', 'done', 'failed', 'dead', 'cancelled'],
     danger: true,
   },
 ]
 
-export function wordsOf(action: BulkAction): ActionWords {
-  return ACTIONS.find((one) => one.action === action) as ActionWords
+export function actionLabels(action: BulkAction): ActionLabels {
+  return ACTIONS.find((one) => one.action === action) as ActionLabels
 }
 
-/** Those that make sense for jobs in these states; for all states if none is named. */
-export function actionsFor(states: readonly JobState[]): readonly ActionWords[] {
+/** The actions that apply to jobs in these states; all actions if no state is given. */
+export function actionsFor(states: readonly JobState[]): readonly ActionLabels[] {
   if (states.length === 0) return ACTIONS
   return ACTIONS.filter(({ from }) => states.some((state) => from.includes(state)))
 }

@@ -11,12 +11,12 @@ import { Duration, TimeAgo } from '../../ui/time.tsx'
 
 export type Job = JobList['jobs'][number]
 
-/** To who may not see payloads the API gives null for each of them, which must not look like the payload. */
+/** Without the permission to read payloads the API returns null, which must not look like a null payload. */
 function Payload({ value }: { readonly value: unknown }): ReactNode {
   const isShown = useMe()?.payloads ?? false
   if (isShown) return <code className="soft">{brief(value)}</code>
   return (
-    <span className="soft" title="This credential may not see payloads.">
+    <span className="soft" title="Your token cannot read payloads.">
       hidden
     </span>
   )
@@ -65,20 +65,20 @@ const COLUMNS: readonly (Column<Job> & { readonly name: string })[] = [
   },
   {
     id: 'attempt',
-    name: 'Starts',
-    title: 'Starts',
-    width: '4.5rem',
+    name: 'Attempts',
+    title: 'Attempts',
+    width: '5.5rem',
     align: 'end',
     wideOnly: true,
     cell: ({ starts }) => <span className={starts > 1 ? 'num' : 'num faint'}>{starts}</span>,
   },
   {
     id: 'when',
-    name: 'When',
-    title: 'When',
+    name: 'Time',
+    title: 'Time',
     width: '6.75rem',
     align: 'end',
-    cell: (job) => <TimeAgo at={momentOf(job)} />,
+    cell: (job) => <TimeAgo at={relevantTime(job)} />,
   },
   {
     id: 'took',
@@ -126,8 +126,8 @@ const COLUMNS: readonly (Column<Job> & { readonly name: string })[] = [
   },
   {
     id: 'id',
-    name: 'Id',
-    title: 'Id',
+    name: 'ID',
+    title: 'ID',
     width: 'minmax(8rem, 1fr)',
     wideOnly: true,
     cell: ({ id }) => (
@@ -174,14 +174,14 @@ export function ColumnsMenu({
   )
 }
 
-/** One line of JSON, cut where nobody would read on. */
+/** JSON on one line, truncated. */
 export function brief(value: unknown): string {
   if (value === undefined) return ''
   return stringifyExact(value).slice(0, 300)
 }
 
-/** The moment that matters in this state. */
-export function momentOf({ state, dueAt, startedAt, finishedAt, enqueuedAt }: Job): string {
+/** The most relevant timestamp for the state of the job. */
+export function relevantTime({ state, dueAt, startedAt, finishedAt, enqueuedAt }: Job): string {
   if (state === 'delayed') return dueAt
   if (state === 'running') return startedAt ?? enqueuedAt
   return finishedAt ?? (state === 'ready' ? dueAt : enqueuedAt)

@@ -5,12 +5,12 @@ import { ApiFailure } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/query.ts'
 import { countText } from '../../format/numbers.ts'
-import { useWord } from '../../router.ts'
+import { useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Button } from '../../ui/button.tsx'
+import { EmptyState, ErrorState, Skeleton } from '../../ui/page-states.tsx'
 import { Pager } from '../../ui/pager.tsx'
 import { Progress } from '../../ui/progress.tsx'
-import { EmptyState, ErrorState, Skeleton } from '../../ui/states-of-page.tsx'
 import { Table } from '../../ui/table.tsx'
 import { JobDrawer } from '../job/drawer.tsx'
 import { ActionDialog, type Chosen } from './action-dialog.tsx'
@@ -23,19 +23,19 @@ import { SelectionBar } from './selection-bar.tsx'
 import { StateTabs } from './state-tabs.tsx'
 import { ViewsMenu } from './views.tsx'
 
-/** Which jobs fit a query, and what shall be done to them? */
+/** Search for jobs and change them. */
 export function JobsScreen(): ReactNode {
-  const [query, setQuery] = useWord<string>('q', '')
-  const [columns, setColumns] = useWord<string>('columns', USUAL_COLUMNS)
-  const [drawn, setDrawn] = useWord<string>('job', '')
+  const [query, setQuery] = useUrlParam<string>('q', '')
+  const [columns, setColumns] = useUrlParam<string>('columns', USUAL_COLUMNS)
+  const [drawn, setDrawn] = useUrlParam<string>('job', '')
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [isAll, setAll] = useState(false)
   const [acting, setActing] = useState<{ readonly action: BulkAction; readonly chosen: Chosen } | null>(null)
   const mayOperate = useCan('operate')
-  // What one has selected must not move away under the pointer.
+  // The list is frozen while jobs are selected, so that rows do not move under the pointer.
   const list = useJobs(query, selected.size === 0 && !isAll)
 
-  // What a search looks through: the jobs in the states and queues that the query names.
+  // The number of jobs to scan: those in the states and queues of the query.
   const scope = useApi('jobs.count', { query: scopeOf(query) }, { enabled: list.isScanning })
   const total = scope.data?.isExact ? scope.data.count : null
 
@@ -95,7 +95,7 @@ export function JobsScreen(): ReactNode {
           <Skeleton lines={10} />
         ) : list.error && list.jobs.length === 0 ? (
           queryError ? null : (
-            <ErrorState error={list.error} onRetry={list.again} />
+            <ErrorState error={list.error} onRetry={list.refetch} />
           )
         ) : list.jobs.length === 0 && list.isScanning ? (
           <Skeleton lines={10} />
@@ -143,11 +143,11 @@ export function JobsScreen(): ReactNode {
 }
 
 const EXAMPLES = [
-  ['state:dead', 'what waits for a person'],
-  ['state:running', 'what runs now'],
-  ['error:~timeout since:24h', 'what timed out today'],
-  ['payload.user.id:42', 'jobs about one user'],
-  ['attempt:>3 -state:done', 'what was tried often and is not done'],
+  ['state:dead', 'dead jobs'],
+  ['state:running', 'running jobs'],
+  ['error:~timeout since:24h', 'timeouts in the last 24 hours'],
+  ['payload.user.id:42', 'jobs of one user'],
+  ['attempt:>3 -state:done', 'unfinished jobs with more than 3 attempts'],
 ] as const
 
 function NoJobs({
@@ -159,34 +159,34 @@ function NoJobs({
 }): ReactNode {
   if (query === '') {
     return (
-      <EmptyState title="There is no job" icon="jobs">
+      <EmptyState title="No jobs" icon="jobs">
         <p>
-          Jobs that were done are kept as long as their queue says, and then removed. Send one from the{' '}
+          Completed jobs are removed after the retention of their queue. Enqueue one from the{' '}
           <Link to="/playground" className="link">
             playground
-          </Link>{' '}
-          to see how it goes.
+          </Link>
+          .
         </p>
       </EmptyState>
     )
   }
   return (
     <EmptyState
-      title="No job fits"
+      title="No matching jobs"
       icon="filter"
       action={<Button onClick={() => onAsk('')}>Show all jobs</Button>}
     >
       <p>
-        All terms must hold. A minus before a term turns it round, a comma inside of one means or. Some to
-        begin with:
+        All terms must match. Prefix a term with a minus to negate it, and separate alternatives with a comma.
+        Examples:
       </p>
       <ul className="examples">
-        {EXAMPLES.map(([example, words]) => (
+        {EXAMPLES.map(([example, description]) => (
           <li key={example}>
             <button type="button" className="text-button mono" onClick={() => onAsk(example)}>
               {example}
             </button>
-            <span className="faint">{words}</span>
+            <span className="faint">{description}</span>
           </li>
         ))}
       </ul>

@@ -8,24 +8,24 @@ export interface ListedJobs {
   readonly jobs: readonly Job[]
   readonly searched: number
   readonly hasMore: boolean
-  /** The next page is on its way. */
+  /** The next page is loading. */
   readonly isMore: boolean
   /**
-   * A query by content looks at many jobs that do not match. Each answer of the server is bounded, so the search goes on by itself, until
-   * a page is full, all jobs were looked at, or it is stopped.
+   * A search by content scans many jobs that do not match. Each response covers a bounded number of jobs, so
+   * the search continues until a page is full, all jobs were scanned, or it is stopped.
    */
   readonly isScanning: boolean
   readonly stop: () => void
-  /** Nothing is here yet. */
+  /** The first page is loading. */
   readonly isFirst: boolean
   readonly error: Error | null
   readonly more: () => void
-  readonly again: () => void
+  readonly refetch: () => void
 }
 
-/** The jobs that fit a query, page by page, kept fresh while `isLive`. */
+/** The jobs that match a query, page by page, kept up to date while `isLive`. */
 export function useJobs(query: string, isLive: boolean): ListedJobs {
-  const asked = useInfiniteQuery({
+  const request = useInfiniteQuery({
     queryKey: ['jobs.list', { query }],
     queryFn: ({ pageParam, signal }) =>
       call(
@@ -40,27 +40,30 @@ export function useJobs(query: string, isLive: boolean): ListedJobs {
     retry: (times, error) =>
       !(error instanceof ApiFailure && error.status >= 400 && error.status < 500) && times < 3,
   })
-  const pages = asked.data?.pages ?? []
+  const pages = request.data?.pages ?? []
   const jobs = pages.flatMap((page) => page.jobs)
-  const { hasNextPage, isFetching, fetchNextPage, error } = asked
-  // Of which query so many rows are wanted; or none more, because it was stopped.
-  const [wish, setWish] = useState<{ readonly query: string; readonly rows: number }>({ query, rows: PAGE })
-  const rows = wish.query === query ? wish.rows : PAGE
-  const isScanning = hasNextPage && !error && !asked.isPlaceholderData && jobs.length < rows
+  const { hasNextPage, isFetching, fetchNextPage, error } = request
+  // The number of rows to load for a query; 0 once it was stopped.
+  const [target, setTarget] = useState<{ readonly query: string; readonly rows: number }>({
+    query,
+    rows: PAGE,
+  })
+  const rows = target.query === query ? target.rows : PAGE
+  const isScanning = hasNextPage && !error && !request.isPlaceholderData && jobs.length < rows
   useEffect(() => {
     if (isScanning && !isFetching) void fetchNextPage()
   }, [isScanning, isFetching, fetchNextPage])
   return {
-    // The same job may be on two pages if it moved between them.
+    // A job that changed between two requests can be on two pages.
     jobs: [...new Map(jobs.map((job) => [job.id, job])).values()],
     searched: pages.reduce((sum, page) => sum + page.searched, 0),
     hasMore: hasNextPage,
-    isMore: asked.isFetchingNextPage,
-    isFirst: asked.isPending && !error,
+    isMore: request.isFetchingNextPage,
+    isFirst: request.isPending && !error,
     isScanning,
-    stop: () => setWish({ query, rows: 0 }),
-    error: asked.isError || asked.isPlaceholderData ? error : null,
-    more: () => setWish({ query, rows: jobs.length + PAGE }),
-    again: () => void asked.refetch(),
+    stop: () => setTarget({ query, rows: 0 }),
+    error: request.isError || request.isPlaceholderData ? error : null,
+    more: () => setTarget({ query, rows: jobs.length + PAGE }),
+    refetch: () => void request.refetch(),
   }
 }

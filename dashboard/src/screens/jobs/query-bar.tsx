@@ -6,7 +6,7 @@ import { Icon } from '../../ui/icon.tsx'
 import { termAt } from './query-text.ts'
 import { type Suggestion, useSuggestions } from './suggest.ts'
 
-/** One line that says which jobs are meant. It completes fields and values; enter asks. */
+/** The search field for jobs. Completes fields and values; Enter searches. */
 export function QueryBar({
   query,
   onAsk,
@@ -22,20 +22,20 @@ export function QueryBar({
   const [at, setAt] = useState(-1)
   const input = useRef<HTMLInputElement>(null)
   const id = useId()
-  const asked = useRef(query)
+  const submitted = useRef(query)
   useEffect(() => {
-    // The tabs, a view or the browser's back button have asked for something else. What was asked for here is here already, and
-    // somebody may have typed on.
-    if (asked.current === query) return
-    asked.current = query
+    // Follow changes from the tabs, a view or the back button, but not the query sent from here: the user may
+    // have typed on.
+    if (submitted.current === query) return
+    submitted.current = query
     setText(query)
   }, [query])
   const term = termAt(text, caret)
   const suggestions = useSuggestions(term.text, isOpen)
 
   const send = (next: string): void => {
-    asked.current = next.trim()
-    onAsk(asked.current)
+    submitted.current = next.trim()
+    onAsk(submitted.current)
   }
   const ask = (next: string): void => {
     setOpen(false)
@@ -45,7 +45,7 @@ export function QueryBar({
     const after = text.slice(term.from + term.text.length)
     const next = `${text.slice(0, term.from)}${taken}${isMore ? '' : after.startsWith(' ') ? '' : ' '}${after}`
     const place = term.from + taken.length + (isMore ? 0 : 1)
-    // At once, because the next key may come before the next frame.
+    // Synchronous, because the next key press can arrive before the next frame.
     flushSync(() => {
       setText(next)
       setCaret(place)
@@ -113,7 +113,7 @@ export function QueryBar({
         />
         {text !== '' && (
           <IconButton
-            label="Clear the query"
+            label="Clear search"
             icon="close"
             small
             onClick={() => {
@@ -122,7 +122,7 @@ export function QueryBar({
             }}
           />
         )}
-        {text.trim() !== query && <kbd>↵ to ask</kbd>}
+        {text.trim() !== query && <kbd>↵ to search</kbd>}
       </div>
       {isOpen && suggestions.length > 0 && (
         <div className="query-list" role="listbox" id={`${id}-list`} aria-label="Suggestions" tabIndex={-1}>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { onlyQueueIn, quoted, statesIn, termAt, termsOf, withState } from './query-text.ts'
 
-it('cuts a query into terms, with what stands in quotation marks as one', () => {
+it('splits a query into terms and keeps quoted strings together', () => {
   expect(termsOf('state:dead  error:"card declined" -lane:"a \\"b\\"" word')).toEqual([
     'state:dead',
     'error:"card declined"',
@@ -10,14 +10,14 @@ it('cuts a query into terms, with what stands in quotation marks as one', () => 
   ])
 })
 
-it('changes the state and nothing else', () => {
+it('changes only the state', () => {
   const query = 'queue:mail state:dead,failed error:"a state:b"'
   expect(statesIn(query)).toEqual(['dead', 'failed'])
   expect(withState(query, 'done')).toBe('state:done queue:mail error:"a state:b"')
   expect(withState(query, null)).toBe('queue:mail error:"a state:b"')
 })
 
-it('knows when the counts of queues answer a query', () => {
+it('detects queries that the counts of queues answer', () => {
   expect(onlyQueueIn('state:dead')).toEqual({ queue: null })
   expect(onlyQueueIn('queue:mail state:dead')).toEqual({ queue: 'mail' })
   expect(onlyQueueIn('queue:mail.*')).toBeNull()
@@ -30,7 +30,7 @@ it('finds the term at the caret', () => {
   expect(termAt('state:de queue:x', 8)).toEqual({ from: 0, text: 'state:de' })
 })
 
-it('quotes what would be read as something else', () => {
+it('quotes values with special characters', () => {
   expect(quoted('mail.welcome')).toBe('mail.welcome')
   expect(quoted('two words')).toBe('"two words"')
   expect(quoted('-minus')).toBe('"-minus"')

@@ -1,13 +1,13 @@
 import type { JobState } from '../../ui/state.tsx'
 
-/** A query cut into its terms, as they stand: a blank inside of quotation marks does not end one. */
+/** Splits a query into its terms, unchanged. Spaces inside quotation marks do not separate terms. */
 export function termsOf(query: string): readonly string[] {
   return query.match(/(?:"(?:\\.|[^"\\])*"?|[^\s"])+/g) ?? []
 }
 
 const STATE_TERM = /^state:[a-z,]*$/i
 
-/** The states that a query asks for; empty: all. */
+/** The states in a query; empty means all. */
 export function statesIn(query: string): readonly JobState[] {
   return termsOf(query)
     .filter((term) => STATE_TERM.test(term))
@@ -15,20 +15,22 @@ export function statesIn(query: string): readonly JobState[] {
     .filter((state) => state !== '') as JobState[]
 }
 
-/** The states and queues of a query, without what is asked of each job: the counters know how many jobs those are. */
+/** The state and queue terms of a query. The number of such jobs is known from counters, without a scan. */
 export function scopeOf(query: string): string {
   return termsOf(query)
     .filter((term) => STATE_TERM.test(term) || /^queue:[^"~]+$/.test(term))
     .join(' ')
 }
 
-/** The same query for other states; null: for all. */
+/** The same query with another state; null for all states. */
 export function withState(query: string, state: JobState | null): string {
   const rest = termsOf(query).filter((term) => !STATE_TERM.test(term))
   return [...(state === null ? [] : [`state:${state}`]), ...rest].join(' ')
 }
 
-/** If a query asks for nothing but one queue, or for nothing at all, its counts are known already. */
+/**
+ * The queue, if a query consists of at most one queue: its counts are already known. Null for other queries.
+ */
 export function onlyQueueIn(query: string): { readonly queue: string | null } | null {
   const rest = termsOf(withState(query, null))
   if (rest.length === 0) return { queue: null }
@@ -36,12 +38,12 @@ export function onlyQueueIn(query: string): { readonly queue: string | null } | 
   return rest.length === 1 && /^queue:[^\s",*~]+$/.test(only) ? { queue: only.slice('queue:'.length) } : null
 }
 
-/** Puts a value into a query so that it is read as it is. */
+/** Quotes a value for a query if needed. */
 export function quoted(value: string): string {
   return /^[\w.:@/-]+$/.test(value) && !value.startsWith('-') ? value : JSON.stringify(value)
 }
 
-/** The term in which the caret stands, with where it begins. */
+/** The term at the caret, and its start. */
 export function termAt(query: string, caret: number): { readonly from: number; readonly text: string } {
   const before = query.slice(0, caret)
   const last = termsOf(before).at(-1) ?? ''

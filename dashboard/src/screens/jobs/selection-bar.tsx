@@ -4,11 +4,11 @@ import { useApi } from '../../api/query.ts'
 import { countText, plural } from '../../format/numbers.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import type { ActionWords } from './actions.ts'
+import type { ActionLabels } from './actions.ts'
 
 const SHOWN = 3
 
-/** What can be done to the selected jobs; and how to take all that match instead of those that are shown. */
+/** Actions on the selected jobs, and a button to select all matching jobs instead of the loaded ones. */
 export function SelectionBar({
   count,
   query,
@@ -23,7 +23,7 @@ export function SelectionBar({
   readonly query: string
   readonly isAll: boolean
   readonly canTakeAll: boolean
-  readonly actions: readonly ActionWords[]
+  readonly actions: readonly ActionLabels[]
   readonly onAll: () => void
   readonly onClear: () => void
   readonly onAct: (action: BulkAction) => void
@@ -57,7 +57,7 @@ export function SelectionBar({
           }))}
         />
       )}
-      <IconButton label="Clear the selection" icon="close" small onClick={onClear} />
+      <IconButton label="Clear selection" icon="close" small onClick={onClear} />
     </div>
   )
 }

@@ -2,12 +2,13 @@ import { useQueries } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { call } from '../../api/client.ts'
 import { useApi } from '../../api/query.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { Count } from '../../ui/count.tsx'
 import { type JobState, STATES, StateShape } from '../../ui/state.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { onlyQueueIn, statesIn, withState } from './query-text.ts'
 
-/** The states as tabs, each with how many jobs of this query are in it. */
+/** One tab per state, with the number of matching jobs. */
 export function StateTabs({
   query,
   onAsk,
@@ -34,8 +35,7 @@ export function StateTabs({
                 <span className={`state-ink-${state}`}>
                   <StateShape state={state} />
                 </span>
-                {state[0]?.toUpperCase()}
-                {state.slice(1)}
+                {capitalized(state)}
                 {count && count.count > 0 && (
                   <span className="tab-count">
                     <Count value={count.count} isExact={count.isExact} brief />
@@ -52,7 +52,7 @@ export function StateTabs({
 
 type Counted = { readonly count: number; readonly isExact: boolean } | undefined
 
-/** Counts that the queues tell anyway are taken from them; others are counted one by one, not at every change. */
+/** Uses the counters of the queues where possible; other queries are counted by the server. */
 function useStateCounts(query: string): (state: JobState) => Counted {
   const simple = onlyQueueIn(query)
   const queues = useApi('queues.list', {}, { enabled: simple !== null }).data?.queues

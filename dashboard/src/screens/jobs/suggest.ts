@@ -1,26 +1,26 @@
 import { QUERY_FIELDS } from '../../../../src/core/query/fields.ts'
 import { useApi } from '../../api/query.ts'
-import { STATE_WORDS, STATES } from '../../ui/state.tsx'
+import { STATE_DESCRIPTIONS, STATES } from '../../ui/state.tsx'
 import { quoted } from './query-text.ts'
 
 export interface Suggestion {
-  /** What the term becomes. */
+  /** The completed term. */
   readonly term: string
   readonly help: string
-  /** More has to be typed: it is the name of a field. */
+  /** A field name, which still needs a value. */
   readonly isOpen: boolean
 }
 
-const MOST = 9
+const MAX_SUGGESTIONS = 9
 
 const SPANS = [
   ['15m', 'the last 15 minutes'],
   ['1h', 'the last hour'],
-  ['24h', 'the last day'],
-  ['7d', 'the last week'],
+  ['24h', 'the last 24 hours'],
+  ['7d', 'the last 7 days'],
 ] as const
 
-/** What could stand where the caret is: names of fields, and values where they are known. */
+/** Completions at the caret: field names, and known values. */
 export function useSuggestions(term: string, isOpen: boolean): readonly Suggestion[] {
   const isNegated = term.startsWith('-')
   const text = isNegated ? term.slice(1) : term
@@ -48,15 +48,17 @@ export function useSuggestions(term: string, isOpen: boolean): readonly Suggesti
       queues.map(({ queue }) => queue),
     )
   const values: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
-    state: STATES.map((state) => [state, STATE_WORDS[state]]),
+    state: STATES.map((state) => [state, STATE_DESCRIPTIONS[state]]),
     queue: queues.map(({ queue, counts }) => [queue, `${counts.ready} waiting, ${counts.running} running`]),
     worker: [...new Set(workers.map(({ host }) => host))].map((host) => [host, 'host']),
     version: [
       ...new Map([
         ...errors.flatMap(({ versions }) =>
-          versions.map(({ version }) => [version, 'errors happened on it'] as const),
+          versions.map(({ version }) => [version, 'version with errors'] as const),
         ),
-        ...workers.flatMap(({ version }) => (version === null ? [] : [[version, 'workers run it'] as const])),
+        ...workers.flatMap(({ version }) =>
+          version === null ? [] : [[version, 'running version'] as const],
+        ),
       ]),
     ],
     schedule: schedules.map(({ id, words }) => [id, words]),
@@ -77,14 +79,18 @@ function fieldsLike(text: string, sign: string, queues: readonly string[]): read
       isOpen: true,
     }),
   )
-  if (wanted === '') return fields.slice(0, MOST)
+  if (wanted === '') return fields.slice(0, MAX_SUGGESTIONS)
   const states = STATES.filter((state) => state.startsWith(wanted)).map(
-    (state): Suggestion => ({ term: `${sign}state:${state}`, help: STATE_WORDS[state], isOpen: false }),
+    (state): Suggestion => ({
+      term: `${sign}state:${state}`,
+      help: STATE_DESCRIPTIONS[state],
+      isOpen: false,
+    }),
   )
   const named = queues
     .filter((queue) => queue.toLowerCase().includes(wanted))
     .map((queue): Suggestion => ({ term: `${sign}queue:${quoted(queue)}`, help: 'queue', isOpen: false }))
-  return [...states, ...fields, ...named].slice(0, MOST)
+  return [...states, ...fields, ...named].slice(0, MAX_SUGGESTIONS)
 }
 
 function valuesLike(
@@ -92,7 +98,7 @@ function valuesLike(
   typed: string,
   values: readonly (readonly [string, string])[],
 ): readonly Suggestion[] {
-  // After a comma another value of the same field begins.
+  // A comma separates values of the same field.
   const comma = typed.lastIndexOf(',')
   const kept = typed.slice(0, comma + 1)
   const last = typed
@@ -101,6 +107,6 @@ function valuesLike(
     .toLowerCase()
   return values
     .filter(([value]) => value.toLowerCase().includes(last))
-    .slice(0, MOST)
+    .slice(0, MAX_SUGGESTIONS)
     .map(([value, help]) => ({ term: `${head}${kept}${quoted(value)}`, help, isOpen: false }))
 }

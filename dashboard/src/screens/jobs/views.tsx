@@ -6,7 +6,7 @@ import { Confirm, Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Menu, type MenuItem } from '../../ui/menu.tsx'
 
-/** Queries with a name, kept by the server for everybody. */
+/** Saved searches, shared by all users of the space. */
 export function ViewsMenu({
   query,
   onAsk,
@@ -18,7 +18,7 @@ export function ViewsMenu({
   const mayOperate = useCan('operate')
   const [isSaving, setSaving] = useState(false)
   const [removing, setRemoving] = useState<{ readonly id: string; readonly name: string } | null>(null)
-  const remove = useAct('views.remove', { told: 'The view is gone', onDone: () => setRemoving(null) })
+  const remove = useAct('views.remove', { success: 'View removed', onDone: () => setRemoving(null) })
   const current = views.find((view) => view.query === query)
   const items: MenuItem[] = [
     ...views.map(
@@ -33,7 +33,7 @@ export function ViewsMenu({
       ? [
           ...(views.length > 0 ? ['line' as const] : []),
           {
-            label: 'Save this query …',
+            label: 'Save search …',
             icon: 'plus' as const,
             disabled: query === '',
             onSelect: () => setSaving(true),
@@ -50,7 +50,7 @@ export function ViewsMenu({
             : []),
         ]
       : views.length === 0
-        ? [{ label: 'Nobody has saved a view', disabled: true, onSelect: () => undefined }]
+        ? [{ label: 'No saved views', disabled: true, onSelect: () => undefined }]
         : []),
   ]
   return (
@@ -61,14 +61,14 @@ export function ViewsMenu({
       {isSaving && <SaveView query={query} onClose={() => setSaving(false)} />}
       {removing && (
         <Confirm
-          title={`Remove the view ${removing.name}`}
+          title={`Remove view ${removing.name}`}
           action="Remove"
           danger
           busy={remove.isPending}
           onConfirm={() => remove.mutate({ id: removing.id })}
           onClose={() => setRemoving(null)}
         >
-          <p>It goes away for everybody. The jobs stay.</p>
+          <p>Removes the view for all users. Jobs are not affected.</p>
         </Confirm>
       )}
     </>
@@ -77,16 +77,16 @@ export function ViewsMenu({
 
 function SaveView({ query, onClose }: { readonly query: string; readonly onClose: () => void }): ReactNode {
   const [name, setName] = useState('')
-  const save = useAct('views.put', { told: 'The view is saved', onDone: onClose, quiet: true })
+  const save = useAct('views.put', { success: 'View saved', onDone: onClose, quiet: true })
   return (
     <Dialog
-      title="Save this query"
+      title="Save search"
       size="s"
       onClose={onClose}
       onSubmit={() => name.trim() !== '' && save.mutate({ name: name.trim(), query })}
       footer={
         <>
-          <Button onClick={onClose}>Do not save</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" busy={save.isPending} disabled={name.trim() === ''}>
             Save
           </Button>
@@ -97,7 +97,7 @@ function SaveView({ query, onClose }: { readonly query: string; readonly onClose
         <code className="wrap-anywhere soft">{query}</code>
         <Field
           label="Name"
-          hint="Everybody who may look at this space sees it."
+          hint="Visible to all users of this space."
           value={name}
           onChange={(event) => setName(event.target.value)}
           error={save.error?.message}

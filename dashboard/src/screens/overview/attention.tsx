@@ -4,12 +4,12 @@ import type { Attention } from '../../../../src/operations/schema/wire-types.ts'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
 
-/** More than these are shown when somebody asks. */
+/** Further issues are collapsed. */
 const SHOWN = 6
 
-/** What a person should know of, in words; one quiet line when there is nothing. */
+/** Open issues; one line if there are none. */
 export function AttentionList({ attention }: { readonly attention: readonly Attention[] }): ReactNode {
-  const [isWhole, setWhole] = useState(false)
+  const [isExpanded, setExpanded] = useState(false)
   if (attention.length === 0) {
     return (
       <p className="all-well" data-testid="all-well">
@@ -17,8 +17,8 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
       </p>
     )
   }
-  // A line that says "1 more" would take the place of that one.
-  const shown = isWhole || attention.length === SHOWN + 1 ? attention.length : SHOWN
+  // Show the last issue instead of a line that says "1 more".
+  const shown = isExpanded || attention.length === SHOWN + 1 ? attention.length : SHOWN
   const sorted = attention.toSorted((a, b) => Number(b.level === 'critical') - Number(a.level === 'critical'))
   return (
     <section aria-label="Needs attention" className="attention">
@@ -41,9 +41,9 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
             <button
               type="button"
               className="attention-item attention-more"
-              onClick={() => setWhole(!isWhole)}
+              onClick={() => setExpanded(!isExpanded)}
             >
-              {isWhole ? 'Show fewer' : `${sorted.length - SHOWN} more`}
+              {isExpanded ? 'Show fewer' : `${sorted.length - SHOWN} more`}
             </button>
           </li>
         )}

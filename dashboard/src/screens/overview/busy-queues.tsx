@@ -5,27 +5,27 @@ import { useApi } from '../../api/query.ts'
 import { to } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
 import { Count, Rate } from '../../ui/count.tsx'
+import { Loaded } from '../../ui/page-states.tsx'
 import { Sparkline } from '../../ui/spark.tsx'
-import { Loaded } from '../../ui/states-of-page.tsx'
 import { Duration } from '../../ui/time.tsx'
 import { HoldBadge } from '../queues/hold-badge.tsx'
 
 const SHOWN = 8
 
-/** The queues with the most to do. */
+/** The queues with the highest load. */
 export function BusyQueues(): ReactNode {
-  const asked = useApi('queues.list', {})
+  const request = useApi('queues.list', {})
   return (
     <Card
       title="Busiest queues"
       flush
       actions={
         <Link to="/queues" className="link small">
-          All queues
+          View all queues
         </Link>
       }
     >
-      <Loaded asked={asked}>
+      <Loaded request={request}>
         {({ queues }) => (
           <div className="scroll-x">
             <table className="plain-table">
@@ -81,7 +81,7 @@ function row({ queue, counts, oldestMs, hold, holds, doneRate, failedRate, spark
         <Rate value={failedRate} />
       </td>
       <td className="wide-only">
-        <Sparkline values={spark} label={`Ends of ${queue}`} />
+        <Sparkline values={spark} label={`Completed jobs of ${queue}`} />
       </td>
     </tr>
   )

@@ -2,26 +2,27 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Overview, Range } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
+import { plural } from '../../format/numbers.ts'
 import { durationText } from '../../format/times.ts'
-import { to, useWord } from '../../router.ts'
+import { to, useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Figure } from '../../ui/card.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Count } from '../../ui/count.tsx'
-import { EmptyState, Loaded, Skeleton } from '../../ui/states-of-page.tsx'
+import { EmptyState, Loaded, Skeleton } from '../../ui/page-states.tsx'
 import { AttentionList } from './attention.tsx'
 import { BusyQueues } from './busy-queues.tsx'
 import { RangePicker } from './range.tsx'
 import { SeriesCharts } from './series-charts.tsx'
 
-/** Is all well, and if not, what and where? */
+/** Open issues, totals, throughput and latency. */
 export function OverviewScreen(): ReactNode {
-  const [range, setRange] = useWord<Range>('range', '1h')
-  // Buckets of time end also when nothing happens, which no event tells of.
+  const [range, setRange] = useUrlParam<Range>('range', '1h')
+  // Polled, because time buckets advance without an event.
   const overview = useApi('overview.get', { range }, { every: 10_000 })
   return (
     <Page title="Overview" name="Overview" actions={<RangePicker value={range} onChange={setRange} />}>
-      <Loaded asked={overview} skeleton={<Skeleton height={320} />}>
+      <Loaded request={overview} skeleton={<Skeleton height={320} />}>
         {(data) => (isUntouched(data) ? <FirstSteps /> : <Numbers data={data} />)}
       </Loaded>
     </Page>
@@ -47,7 +48,7 @@ function Numbers({ data }: { readonly data: Overview }): ReactNode {
                 oldest {durationText(oldest.ms)} in {oldest.queue}
               </Link>
             ) : (
-              'nothing waits'
+              'no waiting jobs'
             )
           }
         >
@@ -59,18 +60,18 @@ function Numbers({ data }: { readonly data: Overview }): ReactNode {
           label="Running"
           note={
             workers.slots > 0
-              ? // Not how many of them are in use: that is from a moment ago, and would not fit the number above.
-                `${workers.slots} slots`
+              ? // Without the number in use: it comes from heartbeats, lags behind and would contradict the number above.
+                plural(workers.slots, 'slot')
               : workers.live > 0
                 ? 'no slots'
-                : 'no worker is live'
+                : 'no live worker'
           }
         >
           <Link to={to.jobs('state:running')}>
             <Count value={totals.running} />
           </Link>
         </Figure>
-        <Figure label="Later" note="delayed, or to be tried again">
+        <Figure label="Delayed" note="scheduled or waiting to retry">
           <Link to={to.jobs('state:delayed')}>
             <Count value={totals.delayed} />
           </Link>
@@ -78,14 +79,14 @@ function Numbers({ data }: { readonly data: Overview }): ReactNode {
         <Figure
           label="Dead and failed"
           {...(totals.dead > 0 ? { tone: 'bad' as const } : {})}
-          note={totals.dead > 0 ? 'dead jobs wait for a person' : 'none waits for a person'}
+          note={totals.dead > 0 ? 'dead jobs need action' : 'no dead jobs'}
         >
           <Link to={to.jobs('state:dead,failed')}>
             <Count value={bad} />
           </Link>
         </Figure>
         {unhandled > 0 && (
-          <Figure label="Unhandled" tone="bad" note="no live worker handles their queues">
+          <Figure label="Unhandled" tone="bad" note="no live worker for their queues">
             <Link to="/queues?only=unhandled">
               <Count value={unhandled} />
             </Link>
@@ -93,7 +94,7 @@ function Numbers({ data }: { readonly data: Overview }): ReactNode {
         )}
         <Figure
           label="Workers"
-          note={receivers > 0 ? `and ${receivers} receivers` : 'live now'}
+          note={receivers > 0 ? `and ${plural(receivers, 'receiver')}` : 'live'}
           {...(workers.live === 0 ? { tone: 'warn' as const } : {})}
         >
           <Link to="/workers">
@@ -118,13 +119,13 @@ await skep.enqueue(mail, { to: 'ada@example.org' })`
 
 function FirstSteps(): ReactNode {
   return (
-    <EmptyState title="No job has come yet" icon="overview">
+    <EmptyState title="No jobs yet" icon="overview">
       <p>
-        Enqueue one from your code, or try it out in the{' '}
+        Enqueue a job from your code or from the{' '}
         <Link to="/playground" className="link">
           playground
         </Link>
-        . It shows up here at once.
+        . It appears here immediately.
       </p>
       <CodeBlock code={FIRST} />
     </EmptyState>

@@ -4,7 +4,7 @@ import { Segments } from '../../ui/tabs.tsx'
 
 const RANGES: readonly Range[] = ['15m', '1h', '6h', '24h', '7d']
 
-/** How far back the charts reach. */
+/** Selects the time range of the charts. */
 export function RangePicker({
   value,
   onChange,
@@ -14,7 +14,7 @@ export function RangePicker({
 }): ReactNode {
   return (
     <Segments
-      label="Range of time"
+      label="Time range"
       value={value}
       onChange={onChange}
       options={RANGES.map((range) => ({ value: range, label: range }))}

@@ -6,7 +6,7 @@ import { Card } from '../../ui/card.tsx'
 import { Chart } from '../../ui/chart.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 
-/** How many jobs came and went, and how long they waited and ran. */
+/** Charts of throughput and latency. */
 export function SeriesCharts({
   series,
   deploys = [],
@@ -57,12 +57,12 @@ function Latency({
       title="Latency"
       actions={
         <Segments
-          label="Which latency"
+          label="Latency of"
           value={kind}
           onChange={setKind}
           options={[
-            { value: 'wait', label: 'Waiting', title: 'From due to start' },
-            { value: 'run', label: 'Running', title: 'From start to end' },
+            { value: 'wait', label: 'Waiting', title: 'From due until started' },
+            { value: 'run', label: 'Running', title: 'From started until completed' },
           ]}
         />
       }
@@ -70,7 +70,7 @@ function Latency({
       <Chart
         from={series.from}
         stepMs={series.stepMs}
-        label={kind === 'wait' ? 'How long jobs waited' : 'How long jobs ran'}
+        label={kind === 'wait' ? 'Waiting time of jobs' : 'Running time of jobs'}
         format={durationText}
         marks={marks}
         lines={[
@@ -83,7 +83,7 @@ function Latency({
   )
 }
 
-/** How much of a bucket has passed; null for the newest while it is too short to tell anything. */
+/** The elapsed length of a bucket; null for the newest one while it is too short to be meaningful. */
 function lengthOf({ from, stepMs }: Series, index: number): number | null {
   const passed = Date.now() - (Date.parse(from) + index * stepMs)
   if (passed >= stepMs) return stepMs

@@ -1,56 +1,56 @@
 import type { EnqueueInput } from '../../../../src/operations/schema/wire-types.ts'
 import { jsonLine, pythonText, pythonValue, shellWord, tsText, tsValue } from './quote.ts'
 
-/** How the same job is enqueued from elsewhere. */
+/** The languages in which the same job can be enqueued. */
 export const COPY_KINDS = ['curl', 'TypeScript', 'Python', 'CLI'] as const
 export type CopyKind = (typeof COPY_KINDS)[number]
 
-export interface Where {
-  /** The address of the server with its mount, such as `https://jobs.example.com/admin/`. */
+export interface CopyTarget {
+  /** The URL of the server with its mount path, such as `https://jobs.example.com/admin/`. */
   readonly server: string
-  /** Whether the server asks for a token. It is never written out: a variable stands for it. */
+  /** Whether the server requires a token. The output uses a variable, never the token itself. */
   readonly withToken: boolean
-  /** The space, if it is not that of the token. */
+  /** The space, unless it is the default one of the token. */
   readonly space: string | null
 }
 
-/** The source for one kind. */
-export function copyAs(kind: CopyKind, input: EnqueueInput, where: Where): string {
+/** Source code for one language. */
+export function copyAs(kind: CopyKind, input: EnqueueInput, target: CopyTarget): string {
   switch (kind) {
     case 'curl':
-      return curl(input, where)
+      return curl(input, target)
     case 'TypeScript':
       return typescript(input)
     case 'Python':
-      return python(input, where)
+      return python(input, target)
     case 'CLI':
       return commandLine(input)
   }
 }
 
-const urlOf = ({ server }: Where): string => `${server}api/v1/call/jobs.enqueue`
+const urlOf = ({ server }: CopyTarget): string => `${server}api/v1/call/jobs.enqueue`
 
-function curl(input: EnqueueInput, where: Where): string {
+function curl(input: EnqueueInput, target: CopyTarget): string {
   const lines = [
-    `curl -sS ${shellWord(urlOf(where))}`,
+    `curl -sS ${shellWord(urlOf(target))}`,
     "-H 'content-type: application/json'",
-    // In double quotes, so that the shell puts the token in.
-    ...(where.withToken ? ['-H "authorization: Bearer $SKEP_TOKEN"'] : []),
-    ...(where.space === null ? [] : [`-H ${shellWord(`skep-space: ${where.space}`)}`]),
+    // In double quotes, so that the shell expands the token.
+    ...(target.withToken ? ['-H "authorization: Bearer $SKEP_TOKEN"'] : []),
+    ...(target.space === null ? [] : [`-H ${shellWord(`skep-space: ${target.space}`)}`]),
     `--data-raw ${shellWord(jsonLine(input))}`,
   ]
   return lines.join(' \\\n  ')
 }
 
 function typescript({ queue, payload, runAt, ...options }: EnqueueInput): string {
-  const said = Object.entries(options).filter(([, value]) => value !== undefined)
-  const parts = said.map(([key, value]) => `${key}: ${tsValue(value, 1)}`)
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  const parts = given.map(([key, value]) => `${key}: ${tsValue(value, 1)}`)
   if (runAt !== undefined) parts.push(`runAt: new Date(${tsText(runAt)})`)
   const third = parts.length === 0 ? '' : `, { ${parts.join(', ')} }`
   return [
     "import { queue } from 'skep'",
     '',
-    '// Take the queue from where you declare it: then its payload is checked and typed.',
+    '// Import your own queue declaration instead, so that the payload is validated and typed.',
     `const target = queue(${tsText(queue)})`,
     '',
     `const job = await skep.enqueue(target, ${tsValue(payload)}${third})`,
@@ -58,23 +58,23 @@ function typescript({ queue, payload, runAt, ...options }: EnqueueInput): string
   ].join('\n')
 }
 
-function python(input: EnqueueInput, where: Where): string {
+function python(input: EnqueueInput, target: CopyTarget): string {
   const headers = [
     '"content-type": "application/json"',
-    ...(where.withToken ? ['"authorization": "Bearer " + os.environ["SKEP_TOKEN"]'] : []),
-    ...(where.space === null ? [] : [`"skep-space": ${pythonText(where.space)}`]),
+    ...(target.withToken ? ['"authorization": "Bearer " + os.environ["SKEP_TOKEN"]'] : []),
+    ...(target.space === null ? [] : [`"skep-space": ${pythonText(target.space)}`]),
   ]
   return [
-    where.withToken ? 'import json, os, urllib.request' : 'import json, urllib.request',
+    target.withToken ? 'import json, os, urllib.request' : 'import json, urllib.request',
     '',
     `job = ${pythonValue(input)}`,
     'request = urllib.request.Request(',
-    `    ${pythonText(urlOf(where))},`,
+    `    ${pythonText(urlOf(target))},`,
     '    data=json.dumps(job).encode(),',
     `    headers={${headers.join(', ')}},`,
     ')',
-    'with urllib.request.urlopen(request) as answer:',
-    '    print(json.load(answer)["id"])',
+    'with urllib.request.urlopen(request) as response:',
+    '    print(json.load(response)["id"])',
   ].join('\n')
 }
 
@@ -89,8 +89,8 @@ function commandLine({ queue, payload, headers = {}, ...options }: EnqueueInput)
     ['id', options.id],
     ...Object.entries(headers).map(([name, value]): [string, string] => ['header', `${name}=${value}`]),
   ]
-  const said = flags.flatMap(([flag, value]) =>
+  const args = flags.flatMap(([flag, value]) =>
     value === undefined ? [] : [`--${flag}=${shellWord(String(value))}`],
   )
-  return [`npx skep enqueue ${shellWord(queue)}`, `--data=${shellWord(jsonLine(payload))}`, ...said].join(' ')
+  return [`npx skep enqueue ${shellWord(queue)}`, `--data=${shellWord(jsonLine(payload))}`, ...args].join(' ')
 }

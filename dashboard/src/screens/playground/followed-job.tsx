@@ -6,16 +6,16 @@ import { to } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
 import { classes } from '../../ui/classes.ts'
 import { JsonView } from '../../ui/json.tsx'
+import { Loaded } from '../../ui/page-states.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { Stack } from '../../ui/stack.tsx'
 import { StateBadge } from '../../ui/state.tsx'
-import { Loaded } from '../../ui/states-of-page.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 
 const ENDED = ['done', 'failed', 'dead', 'cancelled']
 
-/** A job that was just sent, live: its state, its lines, and what came out. */
+/** The state, logs and result of an enqueued job, live. */
 export function FollowedJob({
   id,
   duplicate,
@@ -23,13 +23,13 @@ export function FollowedJob({
   readonly id: string
   readonly duplicate: boolean
 }): ReactNode {
-  const asked = useApi('jobs.get', { id }, { every: 1_000, keeps: false })
-  const state = asked.data?.job.state
-  const isOver = state !== undefined && ENDED.includes(state)
+  const request = useApi('jobs.get', { id }, { every: 1_000, keeps: false })
+  const state = request.data?.job.state
+  const isFinished = state !== undefined && ENDED.includes(state)
   const logs = useApi(
     'jobs.logs',
     { id, limit: 200 },
-    isOver ? { keeps: false } : { every: 1_000, keeps: false },
+    isFinished ? { keeps: false } : { every: 1_000, keeps: false },
   )
   return (
     <Card
@@ -40,24 +40,20 @@ export function FollowedJob({
       }
       actions={state && <StateBadge state={state} />}
     >
-      <Loaded asked={asked}>
+      <Loaded request={request}>
         {({ job, explanation, attempts }) => {
           const last = attempts.at(-1)
           return (
             <div className="stack" aria-live="polite">
-              {duplicate && (
-                <p className="soft">
-                  Its unique key was held, so nothing was enqueued: this is the job that holds it.
-                </p>
-              )}
-              {!isOver && (
+              {duplicate && <p className="soft">Not enqueued: this existing job has the same unique key.</p>}
+              {!isFinished && (
                 <p className="soft">
                   <Sentence text={explanation.summary} />
                 </p>
               )}
-              {job.progress && !isOver && (
+              {job.progress && !isFinished && (
                 <Progress
-                  label="How far it is"
+                  label="Job progress"
                   value={job.progress.value / 100}
                   note={job.progress.note ?? undefined}
                 />
@@ -72,7 +68,7 @@ export function FollowedJob({
                 </>
               )}
               {logs.data && logs.data.lines.length > 0 && (
-                <ol className="followed-lines" aria-label="Lines of its handler">
+                <ol className="followed-lines" aria-label="Job logs">
                   {logs.data.lines.map(({ place, at, level, message }) => (
                     <li
                       key={place}

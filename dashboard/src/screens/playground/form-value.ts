@@ -1,6 +1,6 @@
 import type { Field } from './schema-form.ts'
 
-/** What a form begins with: what is required, filled as far as the schema tells. */
+/** The initial value of a form: required fields, with defaults from the schema. */
 export function initialOf(field: Field): unknown {
   if (field.initial !== undefined) return field.initial
   if (field.isNullable) return null
@@ -27,18 +27,18 @@ export function initialOf(field: Field): unknown {
 }
 
 export interface Problem {
-  /** Where, as `user.emails[0]`; empty for the whole. */
+  /** Such as `user.emails[0]`; empty for the whole value. */
   readonly path: string
   readonly text: string
 }
 
-/** What is wrong with a value, as far as the form knows. The server judges it again. */
+/** Validates a value for the form. The server validates it again. */
 export function problemsOf(field: Field, value: unknown, path = ''): readonly Problem[] {
   if (value === null && field.isNullable) return []
   const here = (text: string): readonly Problem[] => [{ path, text }]
   switch (field.kind) {
     case 'text':
-      return typeof value === 'string' ? textProblems(field, value, path) : here('must be a text')
+      return typeof value === 'string' ? textProblems(field, value, path) : here('must be a string')
     case 'number':
       if (typeof value !== 'number' || !Number.isFinite(value)) return here('must be a number')
       if (field.isWhole && !Number.isInteger(value)) return here('must be a whole number')
@@ -50,13 +50,13 @@ export function problemsOf(field: Field, value: unknown, path = ''): readonly Pr
     case 'choice':
       return field.values.some((one) => JSON.stringify(one) === JSON.stringify(value))
         ? []
-        : here('must be one of the list')
+        : here('must be one of the options')
     case 'list': {
       if (!Array.isArray(value)) return here('must be a list')
       const inside = value.flatMap((item, index) => problemsOf(field.item, item, `${path}[${index}]`))
-      if (value.length < field.min) return [...here(`needs at least ${field.min}`), ...inside]
+      if (value.length < field.min) return [...here(`must have at least ${field.min} items`), ...inside]
       if (field.max !== null && value.length > field.max)
-        return [...here(`takes at most ${field.max}`), ...inside]
+        return [...here(`must have at most ${field.max} items`), ...inside]
       return inside
     }
     case 'object': {
@@ -65,7 +65,7 @@ export function problemsOf(field: Field, value: unknown, path = ''): readonly Pr
       return field.fields.flatMap(({ key, field: one, isRequired }) => {
         const item = (value as Record<string, unknown>)[key]
         const at = path === '' ? key : `${path}.${key}`
-        if (item === undefined) return isRequired ? [{ path: at, text: 'is needed' }] : []
+        if (item === undefined) return isRequired ? [{ path: at, text: 'is required' }] : []
         return problemsOf(one, item, at)
       })
     }
@@ -75,11 +75,11 @@ export function problemsOf(field: Field, value: unknown, path = ''): readonly Pr
 }
 
 const FORMATS: Partial<Record<string, readonly [RegExp, string]>> = {
-  email: [/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address'],
-  url: [/^[a-z][a-z0-9+.-]*:\S+$/i, 'must be an address such as https://example.com'],
-  date: [/^\d{4}-\d\d-\d\d$/, 'must be a day such as 2026-11-16'],
+  email: [/^[^\s@]+@[^\s@]+$/, 'must be an email address'],
+  url: [/^[a-z][a-z0-9+.-]*:\S+$/i, 'must be a URL such as https://example.com'],
+  date: [/^\d{4}-\d\d-\d\d$/, 'must be a date such as 2026-11-16'],
   time: [/^\d\d:\d\d/, 'must be a time such as 09:30:00Z'],
-  'date-time': [/^\d{4}-\d\d-\d\dT\d\d:\d\d/, 'must be a moment such as 2026-11-16T09:30:00Z'],
+  'date-time': [/^\d{4}-\d\d-\d\dT\d\d:\d\d/, 'must be a timestamp such as 2026-11-16T09:30:00Z'],
   uuid: [/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'must be a UUID'],
 }
 
@@ -93,15 +93,15 @@ function textProblems(
     return [
       {
         path,
-        text: value === '' && minLength === 1 ? 'is needed' : `needs at least ${minLength} characters`,
+        text: value === '' && minLength === 1 ? 'is required' : `must have at least ${minLength} characters`,
       },
     ]
   }
   if (maxLength !== null && value.length > maxLength)
-    return [{ path, text: `takes at most ${maxLength} characters` }]
+    return [{ path, text: `must have at most ${maxLength} characters` }]
   const known = FORMATS[format]
   if (known && !known[0].test(value)) return [{ path, text: known[1] }]
-  // A format of ours says it in words; the pattern beside it is the same for machines.
+  // The message of a known format is easier to read than its pattern.
   if (!known && pattern !== null && !matches(pattern, value)) return [{ path, text: `must match ${pattern}` }]
   return []
 }
@@ -110,7 +110,7 @@ function matches(pattern: string, value: string): boolean {
   try {
     return new RegExp(pattern, 'u').test(value)
   } catch {
-    // A pattern that browsers do not know is the server's to judge.
+    // The server checks patterns that the browser does not support.
     return true
   }
 }

@@ -5,14 +5,14 @@ import { spaceOf } from '../../api/credential.ts'
 import { stringifyExact } from '../../api/exact.ts'
 import { hasCredential, useMe } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
-import { useWord } from '../../router.ts'
+import { useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Field } from '../../ui/field.tsx'
 import { JsonEditor, readJson } from '../../ui/json-editor.tsx'
-import { EmptyState } from '../../ui/states-of-page.tsx'
+import { EmptyState } from '../../ui/page-states.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 import { COPY_KINDS, type CopyKind, copyAs } from './copy-as.ts'
 import { FollowedJob } from './followed-job.tsx'
@@ -22,9 +22,9 @@ import { formOf } from './schema-form.ts'
 import { NO_OPTIONS, optionsOf, SendOptions } from './send-options.tsx'
 import './playground.css'
 
-/** Sends a job by hand and shows what becomes of it. */
+/** Enqueues a job by hand and follows it. */
 export function PlaygroundScreen(): ReactNode {
-  const [queue, setQueue] = useWord<string>('queue', '')
+  const [queue, setQueue] = useUrlParam<string>('queue', '')
   const queues = useApi('queues.list', {}).data?.queues ?? []
   return (
     <Page title="Playground" name="Playground">
@@ -46,8 +46,8 @@ export function PlaygroundScreen(): ReactNode {
       </div>
       {queue.trim() === '' ? (
         <EmptyState title="Choose a queue" icon="playground">
-          Its payload becomes a form if its workers have told a schema. Give a queue one, and it is checked at
-          both ends:
+          If a worker publishes a JSON Schema for the payload, you get a form. Declare a schema to validate
+          payloads when they are enqueued and when they are handled:
           <CodeBlock
             code={
               "const sendMail = queue('mail.send', {\n  payload: z.object({ to: z.string().email(), subject: z.string() }),\n})"
@@ -61,7 +61,7 @@ export function PlaygroundScreen(): ReactNode {
   )
 }
 
-/** The schema of a queue, if a worker has told one. A queue that nobody knows has none. */
+/** The schema of a queue, if a worker has published one. */
 function useSchema(queue: string): { readonly isKnown: boolean; readonly schema: unknown } {
   const detail = useApi('queues.get', { queue }, { keeps: false })
   return { isKnown: !detail.isPending, schema: detail.data?.card?.schema ?? null }
@@ -71,11 +71,11 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
   const { isKnown, schema } = useSchema(queue)
   const field = useMemo(() => (schema === null ? null : formOf(schema)), [schema])
   const canForm = field !== null && field.kind !== 'json'
-  const [mode, setMode] = useWord<'form' | 'json'>('mode', 'form')
+  const [mode, setMode] = useUrlParam<'form' | 'json'>('mode', 'form')
   const [value, setValue] = useState<unknown>({})
   const [text, setText] = useState('{}')
   const [options, setOptions] = useState(NO_OPTIONS)
-  // Nobody wants to be told what is wrong with a form that is still empty.
+  // Errors are shown after the first attempt to enqueue, not on an empty form.
   const [isTried, setTried] = useState(false)
   const [sent, setSent] = useState<readonly EnqueueOutput[]>([])
   const send = useAct('jobs.enqueue', {
@@ -104,7 +104,7 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
     <div className="playground">
       <form
         className="stack loose"
-        // What is wrong is said by the form itself, beside each field.
+        // The form shows its own errors beside each field.
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
@@ -117,7 +117,7 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
           actions={
             canForm && (
               <Segments
-                label="How the payload is written"
+                label="Payload editor"
                 value={isForm ? 'form' : 'json'}
                 onChange={change}
                 options={[
@@ -142,7 +142,7 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
               label="Payload as JSON"
               value={text}
               onChange={setText}
-              {...(schema === null ? { hint: 'No worker has told a schema for this queue.' } : {})}
+              {...(schema === null ? { hint: 'No worker has published a schema for this queue.' } : {})}
             />
           )}
         </Card>
@@ -162,7 +162,7 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
             disabled={!('value' in read)}
             busy={send.isPending}
           >
-            Send
+            Enqueue
           </Button>
           <span className="small faint">
             {isTried && problems.length > 0 && `${problems[0]?.path} ${problems[0]?.text}`}
@@ -171,8 +171,8 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
       </form>
       <div className="stack loose">
         {sent.length === 0 ? (
-          <Card title="What becomes of it">
-            <p className="soft">Send a job, and follow it here: its state, its lines, its result.</p>
+          <Card title="Result">
+            <p className="soft">Enqueue a job to follow its state, logs and result here.</p>
           </Card>
         ) : (
           sent.map(({ id, duplicate }) => <FollowedJob key={id} id={id} duplicate={duplicate} />)
@@ -184,9 +184,9 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
 }
 
 function CopyAs({ input }: { readonly input: EnqueueInput }): ReactNode {
-  const [kind, setKind] = useWord<CopyKind>('as', 'curl')
+  const [kind, setKind] = useUrlParam<CopyKind>('as', 'curl')
   const me = useMe()
-  const where = {
+  const target = {
     server: `${location.origin}${basePath}`,
     withToken: me !== undefined && hasCredential(me),
     space: spaceOf(),
@@ -203,7 +203,7 @@ function CopyAs({ input }: { readonly input: EnqueueInput }): ReactNode {
         />
       }
     >
-      <CodeBlock code={copyAs(kind, input, where)} label={`Copy as ${kind}`} />
+      <CodeBlock code={copyAs(kind, input, target)} label={`Copy as ${kind}`} />
     </Card>
   )
 }

@@ -1,13 +1,15 @@
 /**
- * Writes values as the source of other languages. What people type goes through here into shells and programs, so every function
- * must be right for every text: nothing in it may end the quotes, and nothing may be invisible.
+ * Writes values as source code of other languages. User input ends up in shells and programs, so every
+ * function must be correct for every string: nothing may end the quotes, and nothing may be invisible.
  */
 import { ExactNumber, stringifyExact } from '../../api/exact.ts'
 
-/** Characters that cannot be seen, or that change how the text around them looks: a reader must see what is run. */
+/**
+ * Invisible characters, and those that change how the text around them is displayed. They are always escaped.
+ */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-/** As JSON and TypeScript write it: each half of a pair for itself. */
+/** Escapes for JSON and TypeScript: one per UTF-16 code unit. */
 function escaped(char: string): string {
   return char
     .split('')
@@ -15,16 +17,16 @@ function escaped(char: string): string {
     .join('')
 }
 
-/** A word that the shell does not look into. Only what is harmless everywhere stays without quotes. */
+/** A shell word without expansion. Only strings that are safe in every shell stay unquoted. */
 export function shellWord(text: string): string {
   if (/^[A-Za-z0-9_./:,][A-Za-z0-9_./:,-]*$/.test(text)) return text
   if (!HIDDEN.test(text)) return `'${text.replaceAll("'", String.raw`'\''`)}'`
-  // What cannot be seen needs the quotes in which escapes count.
+  // Invisible characters need $'…' quotes, which support escapes.
   const quoted = text.replace(/[\\'\n\r\t]/g, (char) => NAMED[char] as string)
   return `$'${replaceEach(quoted, codePoint)}'`
 }
 
-/** As shells and Python write it. */
+/** Escapes for shells and Python: one per code point. */
 function codePoint(char: string): string {
   const code = char.codePointAt(0) as number
   return code > 0xffff
@@ -32,7 +34,7 @@ function codePoint(char: string): string {
     : `\\u${code.toString(16).padStart(4, '0')}`
 }
 
-/** JSON on one line, without characters that cannot be seen: they are written as escapes. */
+/** JSON on one line, with invisible characters escaped. */
 export function jsonLine(value: unknown): string {
   return visible(stringifyExact(value))
 }
@@ -46,7 +48,7 @@ const NAMED: Readonly<Record<string, string>> = {
 }
 
 function visible(json: string): string {
-  // In JSON such characters stand only inside of strings, where an escape means the same.
+  // In JSON such characters occur only inside strings, where an escape is equivalent.
   return replaceEach(json, escaped)
 }
 
@@ -56,13 +58,13 @@ function replaceEach(text: string, write: (char: string) => string): string {
   return out
 }
 
-/** A text in TypeScript, in single quotes. */
+/** A TypeScript string literal in single quotes. */
 export function tsText(text: string): string {
   const quoted = text.replace(/[\\'\n\r\t]/g, (char) => NAMED[char] as string)
   return `'${replaceEach(quoted, escaped)}'`
 }
 
-/** A value in TypeScript, over several lines if it is long. */
+/** A TypeScript expression, on several lines if it is long. */
 export function tsValue(value: unknown, depth = 0): string {
   if (typeof value === 'string') return tsText(value)
   if (value === undefined) return 'undefined'
@@ -77,17 +79,17 @@ export function tsValue(value: unknown, depth = 0): string {
 }
 
 function tsKey(key: string): string {
-  // As a plain key it would set the prototype, and not a field.
+  // A plain key would set the prototype instead of a property.
   if (key === '__proto__') return "['__proto__']"
   return /^[A-Za-z_$][\w$]*$/.test(key) ? key : tsText(key)
 }
 
-/** A text in Python, in double quotes: the escapes of JSON mean the same there, except for pairs. */
+/** A Python string literal in double quotes: JSON escapes are valid there, except for surrogate pairs. */
 export function pythonText(text: string): string {
   return replaceEach(JSON.stringify(text), codePoint)
 }
 
-/** A value in Python. */
+/** A Python expression. */
 export function pythonValue(value: unknown, depth = 0): string {
   if (typeof value === 'string') return pythonText(value)
   if (value instanceof ExactNumber) return value.source
@@ -102,7 +104,7 @@ export function pythonValue(value: unknown, depth = 0): string {
   return wrapped(pairs, '{', '}', depth, 4)
 }
 
-/** On one line if it fits, else one line for each. */
+/** On one line if it fits, else one part per line. */
 function wrapped(parts: readonly string[], open: string, close: string, depth: number, indent = 2): string {
   if (parts.length === 0) return open + close
   const space = open === '{' && indent === 2 ? ' ' : ''

@@ -15,7 +15,7 @@ interface FieldProps<Kind extends SchemaField['kind'] = SchemaField['kind']> {
   readonly problems: readonly Problem[]
 }
 
-/** The fields of a schema, with what is wrong beside each. */
+/** The form fields of a schema, each with its error. */
 export function SchemaFields(props: FieldProps): ReactNode {
   const { field, value, label, onChange } = props
   if (!field.isNullable) return <ByKind {...props} />
@@ -72,7 +72,7 @@ function ObjectFields({ field, path, value, onChange, problems, label }: FieldPr
   const now = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
   const set = (key: string, item: unknown): void => {
     const { [key]: _, ...others } = now
-    // The order of the schema, so that the same form always makes the same text.
+    // In schema order, so that the same form always produces the same JSON.
     const next = item === undefined ? others : { ...others, [key]: item }
     onChange(
       Object.fromEntries(
@@ -98,7 +98,7 @@ function ObjectFields({ field, path, value, onChange, problems, label }: FieldPr
             {one.description && <p className="field-hint">{one.description}</p>}
           </div>
           {!isRequired && (
-            <IconButton label={`Leave ${key} out`} icon="close" small onClick={() => set(key, undefined)} />
+            <IconButton label={`Remove ${key}`} icon="close" small onClick={() => set(key, undefined)} />
           )}
         </div>
       ))}
@@ -158,7 +158,7 @@ function ListFields({ field, path, value, onChange, problems, label }: FieldProp
           disabled={field.max !== null && items.length >= field.max}
           onClick={() => onChange([...items, initialOf(field.item)])}
         >
-          Add an item
+          Add item
         </Button>
         {error && (
           <p className="field-error" role="alert">
@@ -196,7 +196,7 @@ function TextInput({ field, label, path, value, onChange, problems }: FieldProps
 }
 
 function NumberInput({ field, label, path, value, onChange, problems }: FieldProps<'number'>): ReactNode {
-  // What is typed is kept as it is: a number that is not finished must not become another.
+  // Keeps the typed string: an unfinished number must not be reformatted.
   const [text, setText] = useState(() => stringifyExact(value))
   return (
     <Field

@@ -1,6 +1,6 @@
 /**
- * A JSON Schema as a form: what can be shown as fields is, and what cannot is a field for JSON. A schema comes from the code of
- * others, so nothing in it is trusted: references that go round, or deeper than anybody fills in, end as JSON too.
+ * Converts a JSON Schema to form fields; unsupported parts become a JSON editor. Schemas come from
+ * application code and are not trusted: circular or very deep references become a JSON editor, too.
  */
 export type Field =
   | (About & {
@@ -31,7 +31,7 @@ export type Field =
 export interface About {
   readonly title: string | null
   readonly description: string | null
-  /** What it begins with; undefined: nothing is said. */
+  /** The initial value; undefined if the schema has none. */
   readonly initial: unknown
   readonly isNullable: boolean
 }
@@ -46,8 +46,8 @@ export type TextFormat = 'plain' | 'long' | 'email' | 'url' | 'date' | 'date-tim
 
 type Schema = Readonly<Record<string, unknown>>
 
-const DEEPEST = 8
-const MOST_FIELDS = 200
+const MAX_DEPTH = 8
+const MAX_FIELDS = 200
 
 /** The form of a schema. */
 export function formOf(schema: unknown): Field {
@@ -63,11 +63,11 @@ class Reader {
   }
 
   read(schema: unknown, seen: readonly unknown[]): Field {
-    if (schema === true || schema === undefined || schema === null) return json({}, 'Anything goes.')
-    if (!isSchema(schema)) return json({}, 'The schema cannot be read.')
-    if (seen.length > DEEPEST || seen.includes(schema)) return json(schema, 'It goes deeper than a form can.')
+    if (schema === true || schema === undefined || schema === null) return json({}, 'Any JSON value.')
+    if (!isSchema(schema)) return json({}, 'The schema is invalid.')
+    if (seen.length > MAX_DEPTH || seen.includes(schema)) return json(schema, 'Too deeply nested for a form.')
     this.#count += 1
-    if (this.#count > MOST_FIELDS) return json(schema, 'There are more fields than a form can have.')
+    if (this.#count > MAX_FIELDS) return json(schema, 'Too many fields for a form.')
     const inside = [...seen, schema]
     if (typeof schema['$ref'] === 'string') {
       const target = this.#resolve(schema['$ref'])
@@ -79,10 +79,10 @@ class Reader {
     if (nullable) return { ...this.read(nullable, inside), isNullable: true }
     if ('const' in schema) return { ...about(schema), kind: 'choice', values: [schema['const']] }
     if (Array.isArray(schema['enum'])) return { ...about(schema), kind: 'choice', values: schema['enum'] }
-    for (const word of ['oneOf', 'anyOf'] as const) {
-      const choices = constantsOf(schema[word])
+    for (const keyword of ['oneOf', 'anyOf'] as const) {
+      const choices = constantsOf(schema[keyword])
       if (choices) return { ...about(schema), kind: 'choice', values: choices }
-      if (schema[word] !== undefined) return json(schema, 'One of several shapes: write it as JSON.')
+      if (schema[keyword] !== undefined) return json(schema, 'Several alternatives: enter JSON.')
     }
     if (Array.isArray(schema['allOf'])) return this.#all(schema, schema['allOf'], inside)
     return this.#typed(schema, inside)
@@ -115,13 +115,13 @@ class Reader {
       case 'object':
         return this.#object(schema, inside)
       default:
-        return json(schema, 'Anything goes.')
+        return json(schema, 'Any JSON value.')
     }
   }
 
   #list(schema: Schema, inside: readonly unknown[]): Field {
     if (schema['prefixItems'] !== undefined || Array.isArray(schema['items'])) {
-      return json(schema, 'A list with a shape for each place: write it as JSON.')
+      return json(schema, 'A tuple: enter JSON.')
     }
     return {
       ...about(schema),
@@ -140,7 +140,7 @@ class Reader {
       keys.length === 0 ||
       (others !== undefined && others !== false && others !== true && isSchema(others))
     ) {
-      return json(schema, 'An object with keys of your own: write it as JSON.')
+      return json(schema, 'An object with arbitrary keys: enter JSON.')
     }
     const required = Array.isArray(schema['required']) ? schema['required'] : []
     return {
@@ -154,7 +154,7 @@ class Reader {
     }
   }
 
-  /** Several objects that hold together are one with the fields of all. */
+  /** An `allOf` of objects becomes one object with the fields of all. */
   #all(schema: Schema, parts: readonly unknown[], inside: readonly unknown[]): Field {
     const { allOf: _, ...own } = schema
     const all = [...parts, ...(own['properties'] === undefined ? [] : [own])].map((part) =>
@@ -162,7 +162,7 @@ class Reader {
     )
     if (all.length === 1 && all[0]) return all[0]
     if (!all.every((field) => field.kind === 'object'))
-      return json(schema, 'Several shapes at once: write it as JSON.')
+      return json(schema, 'A combination of schemas: enter JSON.')
     const fields = new Map(all.flatMap((field) => field.fields.map((one) => [one.key, one] as const)))
     return { ...about(schema), kind: 'object', fields: [...fields.values()] }
   }
@@ -198,7 +198,7 @@ function json(schema: Schema, why: string): Field {
   return { ...about(schema), kind: 'json', why }
 }
 
-/** The schema without its null, if it says that null is fine. */
+/** The schema without `null`, if it allows null. */
 function withoutNull(schema: Schema): Schema | null {
   const { type } = schema
   if (Array.isArray(type) && type.includes('null')) {
@@ -206,20 +206,20 @@ function withoutNull(schema: Schema): Schema | null {
     return others.length === 1 ? { ...schema, type: others[0] } : null
   }
   if (schema['nullable'] === true) return { ...schema, nullable: false }
-  for (const word of ['anyOf', 'oneOf'] as const) {
-    const some = schema[word]
+  for (const keyword of ['anyOf', 'oneOf'] as const) {
+    const some = schema[keyword]
     if (!Array.isArray(some)) continue
     const others = some.filter((one) => !(isSchema(one) && one['type'] === 'null'))
     if (others.length === some.length || others.length === 0) continue
-    const { [word]: _, ...rest } = schema
+    const { [keyword]: _, ...rest } = schema
     return others.length === 1 && isSchema(others[0])
       ? { ...rest, ...others[0] }
-      : { ...rest, [word]: others }
+      : { ...rest, [keyword]: others }
   }
   return null
 }
 
-/** The values, if all of these are constants. */
+/** The values, if all alternatives are constants. */
 function constantsOf(some: unknown): readonly unknown[] | null {
   if (!Array.isArray(some) || some.length === 0) return null
   return some.every((one) => isSchema(one) && 'const' in one) ? some.map((one: Schema) => one['const']) : null
@@ -245,7 +245,7 @@ function numberOr<Other>(value: unknown, other: Other): number | Other {
   return typeof value === 'number' ? value : other
 }
 
-/** Some libraries say "any safe integer" with bounds; nobody wants to read them. */
+/** Some libraries express "any safe integer" as bounds. These are not worth showing. */
 function realBound(bound: number | null): number | null {
   return bound !== null && Math.abs(bound) >= Number.MAX_SAFE_INTEGER ? null : bound
 }

@@ -3,7 +3,7 @@ import type { EnqueueInput } from '../../../../src/operations/schema/wire-types.
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 
-/** What may be said beside the payload, as it is typed. */
+/** The enqueue options, as typed. */
 export interface OptionDraft {
   readonly delay: string
   readonly priority: string
@@ -14,7 +14,7 @@ export interface OptionDraft {
 
 export const NO_OPTIONS: OptionDraft = { delay: '', priority: '', lane: '', unique: '', headers: [] }
 
-/** Only what was said. */
+/** The options that are set. */
 export function optionsOf(draft: OptionDraft): Omit<EnqueueInput, 'queue' | 'payload'> {
   const headers = draft.headers
     .filter(([name]) => name.trim() !== '')
@@ -46,7 +46,7 @@ export function SendOptions({
           label="Delay"
           placeholder="now"
           value={draft.delay}
-          error={isDelayWrong ? 'A number with a unit: 30s, 5m.' : null}
+          error={isDelayWrong ? 'Enter a duration such as 30s or 5m.' : null}
           onChange={(event) => set({ delay: event.target.value })}
         />
         <Field
@@ -54,13 +54,13 @@ export function SendOptions({
           type="number"
           min={-100}
           max={100}
-          placeholder="of the queue"
+          placeholder="queue default"
           value={draft.priority}
           onChange={(event) => set({ priority: event.target.value })}
         />
         <Field
           label="Lane"
-          placeholder="of the queue"
+          placeholder="queue default"
           value={draft.lane}
           onChange={(event) => set({ lane: event.target.value })}
         />
@@ -99,7 +99,7 @@ export function SendOptions({
         className="schema-add"
         onClick={() => set({ headers: [...draft.headers, ['', '']] })}
       >
-        Add a header
+        Add header
       </Button>
     </div>
   )

@@ -4,21 +4,21 @@ import { exactText } from '../../format/times.ts'
 import { Icon } from '../../ui/icon.tsx'
 import { Badge } from '../../ui/state.tsx'
 
-/** Says that no live worker handles the queue. */
+/** Shown if no live worker handles the queue. */
 export function UnhandledBadge({ unhandled }: Pick<QueueSummary, 'unhandled'>): ReactNode {
   if (unhandled === 0) return null
   return (
-    <Badge tone="bad" title="No live worker handles this queue. Its jobs start when one appears.">
+    <Badge tone="bad" title="No live worker handles this queue. Its jobs start when one connects.">
       <Icon name="errors" size={12} />
       unhandled
     </Badge>
   )
 }
 
-/** Says that nothing starts, and why. */
+/** Shown if the queue is paused or blocked, with the reason. */
 export function HoldBadge({ hold, holds }: Pick<QueueSummary, 'hold' | 'holds'>): ReactNode {
   if (hold === null) return null
-  const words = holds
+  const lines = holds
     .filter(({ lane }) => lane === null)
     .map(
       ({ kind, reason, by, until }) =>
@@ -27,7 +27,7 @@ export function HoldBadge({ hold, holds }: Pick<QueueSummary, 'hold' | 'holds'>)
         }`,
     )
   return (
-    <Badge tone={hold === 'block' ? 'bad' : 'warn'} title={words.join('\n')}>
+    <Badge tone={hold === 'block' ? 'bad' : 'warn'} title={lines.join('\n')}>
       <Icon name={hold === 'block' ? 'block' : 'pause'} size={12} />
       {hold === 'block' ? 'blocked' : 'paused'}
     </Badge>

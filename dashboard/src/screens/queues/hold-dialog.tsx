@@ -6,22 +6,22 @@ import { Choice, Field } from '../../ui/field.tsx'
 
 export interface HoldRequest {
   readonly kind: 'pause' | 'block'
-  /** Left out: every queue of the space. */
+  /** Omitted: every queue of the space. */
   readonly queue?: string
   readonly lane?: string
 }
 
 const SPANS = [
-  ['', 'Until somebody resumes it'],
+  ['', 'Until resumed'],
   ['15m', '15 minutes'],
   ['1h', '1 hour'],
   ['4h', '4 hours'],
   ['1d', '1 day'],
   ['7d', '7 days'],
-  ['other', 'Another time …'],
+  ['other', 'Custom …'],
 ] as const
 
-/** Keeps jobs from starting: why, and for how long. Jobs that run go on. */
+/** Pauses or blocks a queue or lane, with a reason and a duration. Running jobs continue. */
 export function HoldDialog({
   kind,
   queue,
@@ -33,7 +33,7 @@ export function HoldDialog({
   const [other, setOther] = useState('')
   const target = lane === undefined ? (queue ?? 'every queue') : `lane ${lane || '(none)'} of ${queue}`
   const options = {
-    told: `${target} is ${kind === 'block' ? 'blocked' : 'paused'}`,
+    success: `${kind === 'block' ? 'Blocked' : 'Paused'} ${target}`,
     onDone: onClose,
     quiet: true,
   }
@@ -66,17 +66,17 @@ export function HoldDialog({
       <div className="stack">
         <p className="soft">
           {kind === 'block'
-            ? 'Nothing of it starts until an admin takes the block away. Jobs that run go on, and new ones are taken in.'
-            : 'Nothing of it starts until it is resumed. Jobs that run go on, and new ones are taken in.'}
+            ? 'No job starts until an admin unblocks it. Running jobs continue, and new jobs are accepted.'
+            : 'No job starts until it is resumed. Running jobs continue, and new jobs are accepted.'}
         </p>
         <Field
           label="Reason"
-          hint="Whoever wonders why nothing runs will read it."
+          hint="Shown to everyone who looks at the paused jobs."
           value={reason}
           onChange={(event) => setReason(event.target.value)}
           autoFocus
         />
-        <Choice label="For how long" value={span} onChange={(event) => setSpan(event.target.value)}>
+        <Choice label="Duration" value={span} onChange={(event) => setSpan(event.target.value)}>
           {SPANS.map(([value, text]) => (
             <option key={value} value={value}>
               {text}
@@ -85,7 +85,7 @@ export function HoldDialog({
         </Choice>
         {span === 'other' && (
           <Field
-            label="Time"
+            label="Custom duration"
             placeholder="90m"
             hint="A number with s, m, h or d."
             value={other}

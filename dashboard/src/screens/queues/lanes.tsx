@@ -4,36 +4,36 @@ import { useCan } from '../../api/me.ts'
 import { usePages } from '../../api/pages.ts'
 import { useAct } from '../../api/query.ts'
 import { countText } from '../../format/numbers.ts'
-import { to, useGo, useWord } from '../../router.ts'
+import { to, useGo, useUrlParam } from '../../router.ts'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Count } from '../../ui/count.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Menu } from '../../ui/menu.tsx'
+import { EmptyState, ErrorState, Skeleton } from '../../ui/page-states.tsx'
 import { Pager } from '../../ui/pager.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { Badge } from '../../ui/state.tsx'
-import { EmptyState, ErrorState, Skeleton } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { HoldDialog, type HoldRequest } from './hold-dialog.tsx'
 import { LimitDialog } from './limit-dialog.tsx'
 
-/** Which lanes have something to do, and what each of them waits for. */
+/** The active lanes, and what each waits for. */
 export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
   const go = useGo()
-  const [wanted, setWanted] = useWord<string>('lane', '')
+  const [wanted, setWanted] = useUrlParam<string>('lane', '')
   const mayOperate = useCan('operate')
   const [holding, setHolding] = useState<HoldRequest | null>(null)
   const [limiting, setLimiting] = useState<string | null>(null)
-  const resume = useAct('holds.resume', { told: (_, { lane }) => `Lane ${lane} goes on` })
-  const asked = usePages(
+  const resume = useAct('holds.resume', { success: (_, { lane }) => `Lane ${lane} resumed` })
+  const request = usePages(
     'queues.lanes',
     { queue, limit: 100, ...(wanted === '' ? {} : { prefix: wanted }) },
     ({ lanes }) => lanes,
   )
-  if (asked.error && !asked.data)
-    return <ErrorState error={asked.error} onRetry={() => void asked.refetch()} />
-  if (!asked.data) return <Skeleton lines={6} />
-  const lanes = asked.data
+  if (request.error && !request.data)
+    return <ErrorState error={request.error} onRetry={() => void request.refetch()} />
+  if (!request.data) return <Skeleton lines={6} />
+  const lanes = request.data
   if (lanes.length === 0 && wanted === '') return <NoLanes />
   const columns: readonly Column<LaneSummary>[] = [
     {
@@ -43,7 +43,7 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
       cell: ({ lane, hold, changed }) => (
         <span className="row">
           <span className="strong cut" title={lane}>
-            {lane === '' ? <em className="faint">without a lane</em> : lane}
+            {lane === '' ? <em className="faint">default lane</em> : lane}
           </span>
           {hold && <Badge tone="warn">{hold === 'block' ? 'blocked' : 'paused'}</Badge>}
           {changed && <Badge tone="special">limits changed</Badge>}
@@ -66,7 +66,7 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
     },
     {
       id: 'waits',
-      title: 'Waits for',
+      title: 'Waiting for',
       width: 'minmax(9rem, 3fr)',
       wideOnly: true,
       cell: ({ waitsFor }) =>
@@ -134,7 +134,7 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
         />
       </div>
       {lanes.length === 0 ? (
-        <EmptyState title="No active lane" icon="queues">
+        <EmptyState title="No matching lanes" icon="queues">
           No active lane starts with <code className="wrap-anywhere">{wanted}</code> (case-sensitive).
         </EmptyState>
       ) : (
@@ -146,10 +146,10 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
           onOpen={({ lane }) => go(to.jobs(`queue:${queue} lane:${JSON.stringify(lane)}`))}
           footer={
             <Pager
-              hasMore={asked.hasMore}
-              busy={asked.isBusy}
-              onMore={asked.more}
-              note={`${countText(lanes.length)} ${lanes.length === 1 ? 'lane' : 'lanes'}${asked.hasMore ? ' so far' : ''}`}
+              hasMore={request.hasMore}
+              busy={request.isBusy}
+              onMore={request.more}
+              note={`${countText(lanes.length)} ${lanes.length === 1 ? 'lane' : 'lanes'}${request.hasMore ? ' so far' : ''}`}
             />
           }
         />
@@ -167,10 +167,10 @@ const LANES = `const mail = queue<{ to: string; tenant: string }>('mail', {
 
 function NoLanes(): ReactNode {
   return (
-    <EmptyState title="No lane has anything to do" icon="queues">
+    <EmptyState title="No active lanes" icon="queues">
       <p>
-        A lane is a row of its own inside of a queue, such as one per customer. Lanes take turns, so nobody
-        waits behind somebody else's million jobs, and each can have limits.
+        Lanes partition a queue, for example by customer. They are served in turn, so a large backlog in one
+        lane does not delay the others, and each lane can have its own limits.
       </p>
       <CodeBlock code={LANES} />
     </EmptyState>

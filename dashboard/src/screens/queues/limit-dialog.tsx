@@ -3,16 +3,16 @@ import { useAct } from '../../api/query.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
-import type { LimitsSaid, RateSaid } from './limit-words.ts'
+import type { LimitSettings, RateSetting } from './describe-limits.ts'
 
-interface Texts {
+interface LimitInput {
   readonly concurrency: string
   readonly limit: string
   readonly per: string
   readonly burst: string
 }
 
-/** Changes limits at run time. An empty field means that there is no such limit. */
+/** Overrides the limits of a queue or lane at run time. An empty field means no limit. */
 export function LimitDialog({
   queue,
   lane,
@@ -21,18 +21,18 @@ export function LimitDialog({
 }: {
   readonly queue: string
   readonly lane?: string
-  readonly current?: LimitsSaid
+  readonly current?: LimitSettings
   readonly onClose: () => void
 }): ReactNode {
-  const [own, setOwn] = useState(textsOf(current))
-  const [each, setEach] = useState(textsOf(current.lanes ?? {}))
+  const [own, setOwn] = useState(inputOf(current))
+  const [each, setEach] = useState(inputOf(current.lanes ?? {}))
   const [weight, setWeight] = useState(current.weight === undefined ? '' : String(current.weight))
   const isLane = lane !== undefined
-  const act = useAct('queues.limit', { told: 'The limits hold from now on', onDone: onClose, quiet: true })
+  const act = useAct('queues.limit', { success: 'Limits set', onDone: onClose, quiet: true })
   const submit = (): void => {
     const changes = isLane
-      ? { ...changesOf(own, textsOf(current)), ...(weight.trim() === '' ? {} : { weight: Number(weight) }) }
-      : { ...changesOf(own, textsOf(current)), ...lanesOf(each, textsOf(current.lanes ?? {})) }
+      ? { ...changesOf(own, inputOf(current)), ...(weight.trim() === '' ? {} : { weight: Number(weight) }) }
+      : { ...changesOf(own, inputOf(current)), ...lanesOf(each, inputOf(current.lanes ?? {})) }
     if (Object.keys(changes).length === 0) onClose()
     else act.mutate({ queue, ...(isLane ? { lane } : {}), limits: changes })
   }
@@ -52,22 +52,22 @@ export function LimitDialog({
     >
       <div className="stack loose">
         <p className="soft">
-          They hold for all workers on all machines, and count more than what code says until somebody takes
-          them back. An empty field means no limit.
+          Applies to all workers and overrides the limits in code until reset. Leave a field empty for no
+          limit.
         </p>
-        <Fields title={isLane ? 'This lane' : 'The whole queue'} value={own} onChange={setOwn} />
+        <Fields title={isLane ? 'This lane' : 'Whole queue'} value={own} onChange={setOwn} />
         {isLane ? (
           <Field
             label="Weight"
             type="number"
             min={1}
             max={1000}
-            hint="Its share beside other lanes."
+            hint="Its share compared with other lanes."
             value={weight}
             onChange={(event) => setWeight(event.target.value)}
           />
         ) : (
-          <Fields title="Each of its lanes" value={each} onChange={setEach} />
+          <Fields title="Each lane" value={each} onChange={setEach} />
         )}
         {act.error && (
           <p className="field-error" role="alert">
@@ -85,37 +85,37 @@ function Fields({
   onChange,
 }: {
   readonly title: string
-  readonly value: Texts
-  readonly onChange: (texts: Texts) => void
+  readonly value: LimitInput
+  readonly onChange: (input: LimitInput) => void
 }): ReactNode {
-  const set = (name: keyof Texts) => (event: { readonly target: { readonly value: string } }) =>
+  const set = (name: keyof LimitInput) => (event: { readonly target: { readonly value: string } }) =>
     onChange({ ...value, [name]: event.target.value })
   return (
     <fieldset className="group">
       <legend>{title}</legend>
       <Field
-        label="Running at a time"
+        label="Concurrency"
         type="number"
         min={1}
         value={value.concurrency}
         onChange={set('concurrency')}
       />
       <div className="field-row">
-        <Field label="Starts" type="number" min={1} value={value.limit} onChange={set('limit')} />
-        <Field label="per" placeholder="1s" value={value.per} onChange={set('per')} />
-        <Field label="At once" type="number" min={1} value={value.burst} onChange={set('burst')} />
+        <Field label="Rate (jobs)" type="number" min={1} value={value.limit} onChange={set('limit')} />
+        <Field label="Per" placeholder="1s" value={value.per} onChange={set('per')} />
+        <Field label="Burst" type="number" min={1} value={value.burst} onChange={set('burst')} />
       </div>
     </fieldset>
   )
 }
 
-function textsOf({
+function inputOf({
   concurrency,
   rate,
 }: {
   readonly concurrency?: number | null
-  readonly rate?: RateSaid | null
-}): Texts {
+  readonly rate?: RateSetting | null
+}): LimitInput {
   return {
     concurrency: concurrency == null ? '' : String(concurrency),
     limit: rate ? String(rate.limit) : '',
@@ -124,8 +124,8 @@ function textsOf({
   }
 }
 
-/** Only what was changed is said: the rest stays as code declares it. */
-function changesOf(now: Texts, before: Texts): Record<string, unknown> {
+/** Only changed limits are sent; the rest stay as declared in code. */
+function changesOf(now: LimitInput, before: LimitInput): Record<string, unknown> {
   const isOtherRate = now.limit !== before.limit || now.per !== before.per || now.burst !== before.burst
   return {
     ...(now.concurrency === before.concurrency
@@ -135,7 +135,7 @@ function changesOf(now: Texts, before: Texts): Record<string, unknown> {
   }
 }
 
-function rateOf({ limit, per, burst }: Texts): unknown {
+function rateOf({ limit, per, burst }: LimitInput): unknown {
   if (limit.trim() === '') return null
   return {
     limit: Number(limit),
@@ -144,7 +144,7 @@ function rateOf({ limit, per, burst }: Texts): unknown {
   }
 }
 
-function lanesOf(now: Texts, before: Texts): Record<string, unknown> {
+function lanesOf(now: LimitInput, before: LimitInput): Record<string, unknown> {
   const lanes = changesOf(now, before)
   return Object.keys(lanes).length === 0 ? {} : { lanes }
 }

@@ -5,15 +5,15 @@ import { useAct } from '../../api/query.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Badge } from '../../ui/state.tsx'
+import { describeLimits, describeTarget, type Limit } from './describe-limits.ts'
 import { LimitDialog } from './limit-dialog.tsx'
-import { type Limit, limitWords, targetWords } from './limit-words.ts'
 
-/** What limits how many jobs of a queue run and how often they start; what code says, and what was changed by hand. */
+/** The limits of a queue: those declared in code, and those overridden at run time. */
 export function LimitsTab({ detail }: { readonly detail: QueueDetail }): ReactNode {
   const { queue, limits } = detail
   const mayOperate = useCan('operate')
   const [editing, setEditing] = useState<{ readonly lane?: string } | null>(null)
-  const reset = useAct('queues.unlimit', { told: 'What code says holds again' })
+  const reset = useAct('queues.unlimit', { success: 'Limits reset to code' })
   const laneOf = ({ target }: Limit): string | undefined => ('lane' in target ? target.lane : undefined)
   const whole = limits.find(({ target }) => 'queue' in target && target.lane === undefined)
   const current = limits.find((limit) => 'queue' in limit.target && laneOf(limit) === editing?.lane)
@@ -24,29 +24,29 @@ export function LimitsTab({ detail }: { readonly detail: QueueDetail }): ReactNo
         actions={
           mayOperate && (
             <Button icon="edit" small onClick={() => setEditing({})}>
-              Change
+              Change limits
             </Button>
           )
         }
       >
         {limits.length === 0 && (
           <p className="soft">
-            There is no limit: workers take as many jobs as they have slots. A limit holds for all machines
-            together, from the moment it is set.
+            No limits: workers run as many jobs as they have slots. A limit applies across all machines as
+            soon as it is set.
           </p>
         )}
         <ul className="limit-list">
           {limits.map((limit) => (
-            <li key={targetWords(limit)}>
+            <li key={describeTarget(limit)}>
               <div className="stack tight grow">
                 <span className="row wraps">
-                  <h3>{targetWords(limit)}</h3>
-                  {limit.changed && <Badge tone="special">changed by hand</Badge>}
+                  <h3>{describeTarget(limit)}</h3>
+                  {limit.changed && <Badge tone="special">overridden</Badge>}
                 </span>
-                <Words words={limitWords(limit.limits)} />
+                <LimitList phrases={describeLimits(limit.limits)} />
                 {limit.changed && limit.declared && (
                   <p className="small faint">
-                    Code says: {limitWords(limit.declared).join('; ') || 'no limit'}
+                    In code: {describeLimits(limit.declared).join('; ') || 'no limit'}
                   </p>
                 )}
               </div>
@@ -61,7 +61,7 @@ export function LimitsTab({ detail }: { readonly detail: QueueDetail }): ReactNo
                         reset.mutate({ queue, ...(lane === undefined ? {} : { lane }) })
                       }}
                     >
-                      Back to code
+                      Reset to code
                     </Button>
                   )}
                   {limit !== whole && (
@@ -95,12 +95,12 @@ export function LimitsTab({ detail }: { readonly detail: QueueDetail }): ReactNo
   )
 }
 
-function Words({ words }: { readonly words: readonly string[] }): ReactNode {
-  if (words.length === 0) return <p className="soft">No limit</p>
+function LimitList({ phrases }: { readonly phrases: readonly string[] }): ReactNode {
+  if (phrases.length === 0) return <p className="soft">No limit</p>
   return (
     <ul className="bullets soft">
-      {words.map((sentence) => (
-        <li key={sentence}>{sentence}</li>
+      {phrases.map((phrase) => (
+        <li key={phrase}>{phrase}</li>
       ))}
     </ul>
   )

@@ -7,7 +7,7 @@ import { type JobState, StateBadge } from '../../ui/state.tsx'
 
 const PURGEABLE: readonly JobState[] = ['ready', 'delayed', 'done', 'failed', 'dead', 'cancelled']
 
-/** Removes jobs for ever: says how many before, and asks for the name of the queue. */
+/** Permanently removes jobs, after showing the count and asking for the name of the queue. */
 export function PurgeDialog({
   queue,
   onClose,
@@ -18,7 +18,7 @@ export function PurgeDialog({
   const [states, setStates] = useState<readonly JobState[]>(['ready', 'delayed'])
   const counted = useApi('queues.purge', { queue, states: PURGEABLE, dryRun: true })
   const purge = useAct('queues.purge', {
-    told: ({ removed, running }) =>
+    success: ({ removed, running }) =>
       `${plural(removed, 'job')} removed${running > 0 ? `, ${running} still running` : ''}`,
     onDone: onClose,
   })
@@ -37,9 +37,9 @@ export function PurgeDialog({
       onConfirm={() => purge.mutate({ queue, states, confirm: queue })}
       onClose={onClose}
     >
-      <p>Removes jobs for ever, with their payloads, results and logs. Jobs that run are left alone.</p>
+      <p>Permanently deletes jobs with their payloads, results and logs. Running jobs are not affected.</p>
       <fieldset className="group">
-        <legend>Which jobs</legend>
+        <legend>Jobs to remove</legend>
         {PURGEABLE.map((state) => (
           <Checkbox
             key={state}
@@ -60,7 +60,7 @@ export function PurgeDialog({
         ) : removed === undefined ? (
           <span className="faint">Counting …</span>
         ) : (
-          <strong>{plural(removed, 'job')} would be removed.</strong>
+          <strong>{plural(removed, 'job')} will be removed.</strong>
         )}
       </p>
     </Confirm>

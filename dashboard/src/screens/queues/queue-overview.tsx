@@ -32,24 +32,20 @@ export function QueueOverview({ detail }: { readonly detail: QueueDetail }): Rea
       <div className="figures">
         <Figure
           label="Waiting"
-          note={oldestMs === null ? 'nothing waits' : `oldest ${durationText(oldestMs)}`}
+          note={oldestMs === null ? 'no waiting jobs' : `oldest ${durationText(oldestMs)}`}
         >
           <Count value={counts.ready} />
         </Figure>
         <Figure label="Running" note={<Usage running={counts.running} slots={slots} workers={workers} />}>
           <Count value={counts.running} />
         </Figure>
-        <Figure label="Enqueued" note="in the last minute">
+        <Figure label="Enqueued" note="last minute">
           <Rate value={enqueuedRate} />
         </Figure>
-        <Figure label="Done" note="in the last minute">
+        <Figure label="Done" note="last minute">
           <Rate value={doneRate} />
         </Figure>
-        <Figure
-          label="Failed"
-          note="in the last minute"
-          {...(failedRate > 0 ? { tone: 'bad' as const } : {})}
-        >
+        <Figure label="Failed" note="last minute" {...(failedRate > 0 ? { tone: 'bad' as const } : {})}>
           <Rate value={failedRate} />
         </Figure>
       </div>
@@ -73,7 +69,7 @@ export function QueueOverview({ detail }: { readonly detail: QueueDetail }): Rea
                 ['Timeout', card.timeoutMs === null ? 'none' : durationText(card.timeoutMs)],
                 ['Priority', String(card.priority)],
                 ['Lanes', card.hasLanes ? 'yes' : 'no'],
-                ['Unique jobs', card.tellsUnique ? 'yes' : 'no'],
+                ['Unique keys', card.tellsUnique ? 'yes' : 'no'],
               ]}
             />
             {card.policy.length > 0 && (
@@ -85,7 +81,7 @@ export function QueueOverview({ detail }: { readonly detail: QueueDetail }): Rea
             )}
             {card.schema !== null && card.schema !== undefined && (
               <>
-                <h3>Schema of the payload</h3>
+                <h3>Payload schema</h3>
                 <JsonView value={card.schema} open={1} label="schema" />
               </>
             )}

@@ -6,14 +6,14 @@ import { Card } from '../../ui/card.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { Usage } from './usage.tsx'
 
-/** More are on the page of workers. */
+/** Further workers are on the workers page. */
 const SHOWN = 8
 
-/** Which workers serve a queue, on which version, and how busy they are. */
+/** The workers of a queue, with version and load. */
 export function QueueWorkers({ queue }: { readonly queue: string }): ReactNode {
-  const asked = useApi('workers.list', {}, { every: 10_000 })
-  if (!asked.data) return null
-  const serving = asked.data.workers.filter(({ queues, life }) => life !== 'gone' && queues.includes(queue))
+  const request = useApi('workers.list', {}, { every: 10_000 })
+  if (!request.data) return null
+  const serving = request.data.workers.filter(({ queues, life }) => life !== 'gone' && queues.includes(queue))
   return (
     <Card
       title="Workers"
@@ -24,7 +24,7 @@ export function QueueWorkers({ queue }: { readonly queue: string }): ReactNode {
       }
     >
       {serving.length === 0 ? (
-        <p className="soft">No worker serves this queue.</p>
+        <p className="soft">No worker handles this queue.</p>
       ) : (
         <ul className="queue-workers">
           {serving.slice(0, SHOWN).map(({ id, host, pid, version, running, concurrency, seenAt }) => (

@@ -3,11 +3,11 @@ import { Link, useParams } from 'wouter'
 import type { QueueDetail, Range } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
-import { to, useGo, useWord } from '../../router.ts'
+import { to, useGo, useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Menu, type MenuItem } from '../../ui/menu.tsx'
-import { Loaded, Skeleton } from '../../ui/states-of-page.tsx'
+import { Loaded, Skeleton } from '../../ui/page-states.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { RangePicker } from '../overview/range.tsx'
 import { HoldBadge, UnhandledBadge } from './hold-badge.tsx'
@@ -19,13 +19,13 @@ import { QueueOverview } from './queue-overview.tsx'
 
 type TabName = 'overview' | 'lanes' | 'limits'
 
-/** One queue: what it does, its lanes, its limits. */
+/** One queue: overview, lanes and limits. */
 export function QueueScreen(): ReactNode {
   const { queue } = useParams<{ queue: string }>()
-  const [range, setRange] = useWord<Range>('range', '1h')
-  const [tab, setTab] = useWord<TabName>('tab', 'overview')
-  const asked = useApi('queues.get', { queue, range }, { every: 10_000 })
-  const detail = asked.data?.queue === queue ? asked.data : undefined
+  const [range, setRange] = useUrlParam<Range>('range', '1h')
+  const [tab, setTab] = useUrlParam<TabName>('tab', 'overview')
+  const request = useApi('queues.get', { queue, range }, { every: 10_000 })
+  const detail = request.data?.queue === queue ? request.data : undefined
   return (
     <Page
       name={queue}
@@ -48,7 +48,7 @@ export function QueueScreen(): ReactNode {
       }
     >
       <Tabs<TabName>
-        label="Parts of the queue"
+        label="Queue sections"
         value={tab}
         onChange={setTab}
         tabs={[
@@ -57,7 +57,7 @@ export function QueueScreen(): ReactNode {
           { id: 'limits', label: 'Limits' },
         ]}
       />
-      <Loaded asked={asked} skeleton={<Skeleton height={320} />}>
+      <Loaded request={request} skeleton={<Skeleton height={320} />}>
         {(data) => {
           if (tab === 'lanes') return <LanesTab queue={queue} />
           if (tab === 'limits') return <LimitsTab detail={data} />
@@ -75,12 +75,12 @@ function QueueActions({ detail: { queue, holds } }: { readonly detail: QueueDeta
   const [holding, setHolding] = useState<HoldRequest | null>(null)
   const [isPurging, setPurging] = useState(false)
   const resume = useAct('holds.resume', {
-    told: ({ holds: left }) =>
-      left.length === 0 ? `${queue} goes on` : 'The pause is gone, but something else still holds it',
+    success: ({ holds: left }) =>
+      left.length === 0 ? `${queue} resumed` : 'Pause removed, but another pause or block still applies',
   })
-  const unblock = useAct('holds.unblock', { told: `${queue} is not blocked any more` })
+  const unblock = useAct('holds.unblock', { success: `${queue} unblocked` })
   if (!mayOperate) return null
-  // A hold of another queue's pattern, or of all, is not taken away here: it would let go of others too.
+  // Holds by a pattern, or on all queues, cannot be removed here: that would resume other queues, too.
   const has = (kind: string): boolean =>
     holds.some((hold) => hold.kind === kind && hold.queue === queue && hold.lane === null)
   const items: MenuItem[] = [
@@ -88,7 +88,7 @@ function QueueActions({ detail: { queue, holds } }: { readonly detail: QueueDeta
       ? [
           has('block')
             ? ({
-                label: 'Take the block away',
+                label: 'Unblock',
                 icon: 'check',
                 onSelect: () => unblock.mutate({ queue }),
               } as const)
@@ -100,7 +100,7 @@ function QueueActions({ detail: { queue, holds } }: { readonly detail: QueueDeta
         ]
       : []),
     {
-      label: 'Send a job …',
+      label: 'Enqueue job …',
       icon: 'playground',
       onSelect: () => go(`/playground?queue=${encodeURIComponent(queue)}`),
     },

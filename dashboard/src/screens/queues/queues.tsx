@@ -3,14 +3,14 @@ import { Link } from 'wouter'
 import type { QueueSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
-import { to, useGo, useWord } from '../../router.ts'
+import { to, useGo, useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Count, Rate } from '../../ui/count.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Menu } from '../../ui/menu.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Sparkline } from '../../ui/spark.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 import { Duration } from '../../ui/time.tsx'
@@ -28,12 +28,12 @@ const ONLY: Readonly<Record<Only, (queue: QueueSummary) => boolean>> = {
   unhandled: ({ unhandled }) => unhandled > 0,
 }
 
-/** Which queues are there, how deep are they, and does anything keep them back? */
+/** All queues with their counts, rates, pauses and workers. */
 export function QueuesScreen(): ReactNode {
-  const asked = useApi('queues.list', {})
+  const request = useApi('queues.list', {})
   return (
     <Page title="Queues" name="Queues" full>
-      <Loaded asked={asked}>
+      <Loaded request={request}>
         {({ queues }) => (queues.length === 0 ? <NoQueues /> : <QueueTable queues={queues} />)}
       </Loaded>
     </Page>
@@ -43,10 +43,10 @@ export function QueuesScreen(): ReactNode {
 function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): ReactNode {
   const go = useGo()
   const mayOperate = useCan('operate')
-  const [find, setFind] = useWord<string>('find', '')
-  const [only, setOnly] = useWord<Only>('only', 'all')
+  const [find, setFind] = useUrlParam<string>('find', '')
+  const [only, setOnly] = useUrlParam<Only>('only', 'all')
   const [holding, setHolding] = useState<HoldRequest | null>(null)
-  const resume = useAct('holds.resume', { told: (_, { queue }) => `${queue} goes on` })
+  const resume = useAct('holds.resume', { success: (_, { queue }) => `${queue} resumed` })
   const shown = useMemo(
     () =>
       queues
@@ -75,21 +75,21 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'ready',
       title: 'Waiting',
-      width: '5rem',
+      width: '4.75rem',
       align: 'end',
       cell: ({ counts }) => <Count value={counts.ready} />,
     },
     {
       id: 'running',
       title: 'Running',
-      width: '5rem',
+      width: '4.75rem',
       align: 'end',
       cell: ({ counts }) => <Count value={counts.running} />,
     },
     {
       id: 'delayed',
-      title: 'Later',
-      width: '4.5rem',
+      title: 'Delayed',
+      width: '5rem',
       align: 'end',
       roomyOnly: true,
       cell: ({ counts }) => <Count value={counts.delayed} />,
@@ -97,7 +97,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'dead',
       title: 'Dead',
-      width: '4.5rem',
+      width: '4rem',
       align: 'end',
       wideOnly: true,
       cell: ({ counts }) => (
@@ -109,7 +109,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'oldest',
       title: 'Oldest',
-      width: '5.5rem',
+      width: '5rem',
       align: 'end',
       wideOnly: true,
       cell: ({ oldestMs }) => <Duration ms={oldestMs} />,
@@ -117,7 +117,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'done',
       title: 'Done',
-      width: '5rem',
+      width: '4.75rem',
       align: 'end',
       wideOnly: true,
       cell: ({ doneRate }) => <Rate value={doneRate} />,
@@ -125,7 +125,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'failed',
       title: 'Failed',
-      width: '5rem',
+      width: '4.75rem',
       align: 'end',
       roomyOnly: true,
       cell: ({ failedRate }) => <Rate value={failedRate} />,
@@ -133,7 +133,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'usage',
       title: 'Slots in use',
-      width: 'minmax(6rem, 0.8fr)',
+      width: '6rem',
       wideOnly: true,
       cell: ({ counts, slots, workers }) => (
         <Usage running={counts.running} slots={slots} workers={workers} />
@@ -142,9 +142,9 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'spark',
       title: 'Last 15 min',
-      width: '7rem',
+      width: '6.5rem',
       roomyOnly: true,
-      cell: ({ spark, queue }) => <Sparkline values={spark} label={`Ends of ${queue}`} />,
+      cell: ({ spark, queue }) => <Sparkline values={spark} label={`Completed jobs of ${queue}`} />,
     },
     ...(mayOperate
       ? [
@@ -166,7 +166,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
                         icon: 'pause',
                         onSelect: () => setHolding({ kind: 'pause', queue }),
                       },
-                  { label: 'See its jobs', icon: 'jobs', onSelect: () => go(to.jobs(`queue:${queue}`)) },
+                  { label: 'View jobs', icon: 'jobs', onSelect: () => go(to.jobs(`queue:${queue}`)) },
                 ]}
               />
             ),
@@ -180,21 +180,21 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
         <div className="find">
           <Field
             bare
-            label="Find a queue"
-            placeholder="Find a queue"
+            label="Filter queues"
+            placeholder="Filter queues"
             value={find}
             data-search
             onChange={(event) => setFind(event.target.value)}
           />
         </div>
         <Segments
-          label="Which queues"
+          label="Show queues"
           value={only}
           onChange={setOnly}
           options={[
             { value: 'all', label: 'All' },
             { value: 'waiting', label: 'Waiting' },
-            { value: 'held', label: 'Held' },
+            { value: 'held', label: 'Paused or blocked' },
             { value: 'dead', label: 'With dead jobs' },
             { value: 'unhandled', label: 'Unhandled' },
           ]}
@@ -211,7 +211,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
           label="Queues"
           onOpen={({ queue }) => go(to.queue(queue))}
           rowHeight={44}
-          footer={shown.length === 0 && <EmptyState title="No queue fits" icon="filter" />}
+          footer={shown.length === 0 && <EmptyState title="No matching queues" icon="filter" />}
         />
       </div>
       {holding && <HoldDialog {...holding} onClose={() => setHolding(null)} />}
@@ -225,8 +225,8 @@ await skep.enqueue(mail, { to: 'ada@example.org' })`
 
 function NoQueues(): ReactNode {
   return (
-    <EmptyState title="There is no queue yet" icon="queues">
-      <p>A queue is there as soon as a job is in it, or a worker handles it. Nothing has to be set up.</p>
+    <EmptyState title="No queues yet" icon="queues">
+      <p>A queue appears with its first job or worker. No setup is needed.</p>
       <CodeBlock code={DECLARE} />
     </EmptyState>
   )

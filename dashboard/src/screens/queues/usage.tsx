@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
+import { plural } from '../../format/numbers.ts'
 import { classes } from '../../ui/classes.ts'
 
-/** How many of the slots of its workers a queue uses. */
+/** Worker slots in use by a queue. */
 export function Usage({
   running,
   slots,
@@ -14,7 +15,7 @@ export function Usage({
   if (workers === 0) return <span className="faint">no worker</span>
   const part = slots === 0 ? 0 : Math.min(1, running / slots)
   return (
-    <span className="usage" title={`${running} of ${slots} slots of ${workers} workers`}>
+    <span className="usage" title={`${running} of ${slots} slots of ${plural(workers, 'worker')}`}>
       <span className="usage-rail">
         <span
           className={classes('usage-done', part >= 1 && 'usage-full')}

@@ -30,13 +30,13 @@ const ICONS: Readonly<Record<QueueCause['cause'], IconName>> = {
   ready: 'play',
 }
 
-/** What the waiting jobs of a queue wait for, each cause with the number of jobs and what can be done about it. */
+/** Why the jobs of a queue are waiting: each cause with its number of jobs and an action. */
 export function WhyWaiting({ detail }: { readonly detail: QueueDetail }): ReactNode {
   const { queue, explanation, holds } = detail
   const { causes, isWhole } = explanation
-  const told = new Set(causes.flatMap(({ hold }) => (hold === null ? [] : [keyOf(hold)])))
-  // A hold that keeps no job back now is in force all the same.
-  const idle = holds.filter((hold) => !told.has(keyOf(hold)))
+  const shown = new Set(causes.flatMap(({ hold }) => (hold === null ? [] : [keyOf(hold)])))
+  // Holds that affect no waiting job are listed, too.
+  const idle = holds.filter((hold) => !shown.has(keyOf(hold)))
   if (causes.length === 0 && idle.length === 0) return null
   return (
     <Card title="Why jobs wait">
@@ -49,7 +49,7 @@ export function WhyWaiting({ detail }: { readonly detail: QueueDetail }): ReactN
             <Icon name={cause.hold?.kind === 'block' ? 'block' : ICONS[cause.cause]} />
             <span className="grow wrap-anywhere">
               <Sentence text={cause.text} links={jobLinks(cause.text)} />
-              {/* A long reason is cut in the sentence. */}
+              {/* The sentence truncates a long reason. */}
               {cause.hold?.reason && !cause.text.includes(cause.hold.reason) && (
                 <span className="queue-cause-reason">{cause.hold.reason}</span>
               )}
@@ -63,7 +63,7 @@ export function WhyWaiting({ detail }: { readonly detail: QueueDetail }): ReactN
             <span className="grow wrap-anywhere">
               {targetOf(hold, queue)} is {hold.kind === 'block' ? 'blocked' : 'paused'}
               {hold.by && ` by ${hold.by}`} <TimeAgo at={hold.since} />
-              {hold.reason && `: ${hold.reason}`}. No job waits for it now.
+              {hold.reason && `: ${hold.reason}`}. No job is waiting for it.
             </span>
             <Release hold={hold} queue={queue} />
           </li>
@@ -71,7 +71,7 @@ export function WhyWaiting({ detail }: { readonly detail: QueueDetail }): ReactN
       </ul>
       {!isWhole && (
         <p className="small faint">
-          The queue has more lanes than were looked at. More jobs may wait for one of these causes.
+          Only some of the lanes were inspected. More jobs may be waiting for one of these causes.
         </p>
       )}
     </Card>
@@ -125,17 +125,17 @@ function ButtonLink({ path, text }: { readonly path: string; readonly text: stri
   )
 }
 
-/** Takes a hold away. One on more than this queue asks before, because it lets go of others too. */
+/** Removes a hold. A hold on more than this queue asks for confirmation, because others resume, too. */
 function Release({ hold, queue }: { readonly hold: Hold; readonly queue: string }): ReactNode {
   const [isAsking, setAsking] = useState(false)
   const mayOperate = useCan('operate')
   const mayAdmin = useCan('admin')
   const isBlock = hold.kind === 'block'
   const what = targetOf(hold, queue)
-  const options = { told: `${what} is ${isBlock ? 'unblocked' : 'resumed'}`, onDone: () => setAsking(false) }
+  const options = { success: `${isBlock ? 'Unblocked' : 'Resumed'} ${what}`, onDone: () => setAsking(false) }
   const resume = useAct('holds.resume', options)
   const unblock = useAct('holds.unblock', options)
-  // A hold on every space is not taken away from within one.
+  // A hold on all spaces cannot be removed from within one.
   if (hold.space === null || !(isBlock ? mayAdmin : mayOperate)) return null
   const act = isBlock ? unblock : resume
   const release = (): void =>
@@ -144,24 +144,24 @@ function Release({ hold, queue }: { readonly hold: Hold; readonly queue: string 
       ...(hold.lane === null ? {} : { lane: hold.lane }),
     })
   const isWider = hold.queue !== queue
-  const word = isBlock ? 'Unblock' : 'Resume'
+  const verb = isBlock ? 'Unblock' : 'Resume'
   return (
     <>
       <Button small icon="play" busy={act.isPending} onClick={() => (isWider ? setAsking(true) : release())}>
-        {word}
+        {verb}
         {hold.lane !== null && ` ${hold.lane === '' ? 'the default lane' : hold.lane}`}
         {isWider && ' …'}
       </Button>
       {isAsking && (
         <Confirm
-          title={`${word} ${what}`}
-          action={word}
+          title={`${verb} ${what}`}
+          action={verb}
           busy={act.isPending}
           onClose={() => setAsking(false)}
           onConfirm={release}
         >
           <p>
-            This hold is on more than this queue. {word} releases all of {what}.
+            This {hold.kind} applies to more than this queue. It is removed for {what}.
           </p>
         </Confirm>
       )}
@@ -186,7 +186,7 @@ function toneOf({ cause, hold }: QueueCause): string {
 
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
-/** The only ids in these sentences are of jobs. */
+/** All ids in these sentences are job ids. */
 function jobLinks(text: string): ReadonlyMap<string, string> {
   return new Map((text.match(ID) ?? []).map((id) => [id, to.job(id)]))
 }

@@ -5,26 +5,26 @@ type Counted = Pick<ReceiverSummary, 'id' | 'acked' | 'nacked'>
 
 export interface Sample {
   readonly at: number
-  readonly answers: ReadonlyMap<string, number>
+  readonly acks: ReadonlyMap<string, number>
 }
 
 export function sampleOf(receivers: readonly Counted[], at: number): Sample {
-  return { at, answers: new Map(receivers.map(({ id, acked, nacked }) => [id, acked + nacked])) }
+  return { at, acks: new Map(receivers.map(({ id, acked, nacked }) => [id, acked + nacked])) }
 }
 
-/** Answers per second between two looks. Who was not there before has no rate yet. */
+/** Acknowledgements per second between two samples. New receivers have no rate yet. */
 export function ratesBetween(before: Sample, after: Sample): ReadonlyMap<string, number> {
   const seconds = (after.at - before.at) / 1_000
   if (seconds <= 0) return new Map()
   const rates = new Map<string, number>()
-  for (const [id, answers] of after.answers) {
-    const earlier = before.answers.get(id)
-    if (earlier !== undefined) rates.set(id, Math.max(0, (answers - earlier) / seconds))
+  for (const [id, acks] of after.acks) {
+    const earlier = before.acks.get(id)
+    if (earlier !== undefined) rates.set(id, Math.max(0, (acks - earlier) / seconds))
   }
   return rates
 }
 
-/** How fast each receiver answers, from one look to the next. */
+/** Acknowledgements per second of each receiver, from one poll to the next. */
 export function useRates(receivers: readonly Counted[] | undefined, at: number): ReadonlyMap<string, number> {
   const last = useRef<Sample | null>(null)
   const [rates, setRates] = useState<ReadonlyMap<string, number>>(new Map())

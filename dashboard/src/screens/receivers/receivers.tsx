@@ -3,32 +3,32 @@ import type { ReceiverSummary } from '../../../../src/operations/schema/wire-typ
 import { urlOf } from '../../api/base.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
-import { bytesText, rateText } from '../../format/numbers.ts'
+import { bytesText, plural, rateText } from '../../format/numbers.ts'
 import { Page } from '../../shell/page.tsx'
 import { IconButton } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Count } from '../../ui/count.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Duration, TimeAgo } from '../../ui/time.tsx'
 import { useRates } from './rates.ts'
 
 const PROTOCOLS = { grpc: 'gRPC', http: 'HTTP stream', poll: 'long poll' } as const
 
-/** Programs in any language that get jobs from this server. */
+/** Clients in any language that receive jobs from this server. */
 export function ReceiversScreen(): ReactNode {
-  const asked = useApi('receivers.list', {}, { every: 2_000 })
+  const request = useApi('receivers.list', {}, { every: 2_000 })
   const [closing, setClosing] = useState<ReceiverSummary | null>(null)
   const canOperate = useCan('operate')
-  const rates = useRates(asked.data?.receivers, asked.dataUpdatedAt)
+  const rates = useRates(request.data?.receivers, request.dataUpdatedAt)
   const close = useAct('receivers.close', {
-    told: 'The receiver is closed. Its jobs are free again.',
+    success: 'Receiver closed. Its jobs go to other receivers.',
     onDone: () => setClosing(null),
   })
   return (
     <Page title="Receivers" name="Receivers">
-      <Loaded asked={asked}>
+      <Loaded request={request}>
         {({ receivers }) =>
           receivers.length === 0 ? (
             <NoReceivers />
@@ -46,15 +46,15 @@ export function ReceiversScreen(): ReactNode {
       {closing && (
         <Confirm
           title={`Close ${closing.name}`}
-          action="Close it"
+          action="Close receiver"
           danger
           busy={close.isPending}
           onClose={() => setClosing(null)}
           onConfirm={() => close.mutate({ id: closing.id })}
         >
           <p>
-            Its stream ends, and the {closing.unacked} jobs that it has not answered for go to others. A
-            receiver that is well comes back by itself.
+            Closes the stream. Its {plural(closing.unacked, 'unacknowledged job')} go to other receivers. A
+            healthy receiver reconnects on its own.
           </p>
         </Confirm>
       )}
@@ -96,11 +96,11 @@ function columnsOf(
     },
     {
       id: 'unacked',
-      title: 'Unanswered',
+      title: 'Unacked',
       width: '8rem',
       align: 'end',
       cell: ({ unacked, credits, oldestAt, unackedBytes }) => (
-        <span className="worker-cell" title={`${bytesText(unackedBytes)}; it may have ${credits} at a time`}>
+        <span className="worker-cell" title={`${bytesText(unackedBytes)}; limit ${credits}`}>
           <span>
             <Count value={unacked} brief />
             <span className="faint">
@@ -118,7 +118,7 @@ function columnsOf(
     },
     {
       id: 'rate',
-      title: 'Answers',
+      title: 'Acks',
       width: '5.5rem',
       align: 'end',
       wideOnly: true,
@@ -147,14 +147,14 @@ function columnsOf(
     },
     {
       id: 'last',
-      title: 'Last answer',
+      title: 'Last ack',
       width: '7rem',
       wideOnly: true,
       cell: ({ lastAckAt }) => <TimeAgo at={lastAckAt} />,
     },
     {
       id: 'since',
-      title: 'Since',
+      title: 'Connected',
       width: '7rem',
       roomyOnly: true,
       cell: ({ connectedAt }) => <TimeAgo at={connectedAt} />,
@@ -182,8 +182,8 @@ function columnsOf(
 function NoReceivers(): ReactNode {
   return (
     <EmptyState title="No receivers" icon="receivers">
-      Programs in any language take jobs from this server over gRPC, an HTTP stream or a long poll, answer for
-      them, and appear here while they are connected.
+      Clients in any language receive and acknowledge jobs over gRPC, an HTTP stream or long polling. They are
+      listed here while connected.
       <CodeBlock
         code={`curl -N ${location.origin}${urlOf('api/v1/receive')} \\\n  -H "authorization: Bearer $SKEP_TOKEN" \\\n  -H 'content-type: application/json' \\\n  --data-raw '{"queues":["mail.send"],"name":"my-receiver"}'`}
       />

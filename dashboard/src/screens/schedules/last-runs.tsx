@@ -10,26 +10,26 @@ import { TimeAgo } from '../../ui/time.tsx'
 import { quoted } from '../jobs/query-text.ts'
 
 const SHOWN = 30
-const IN_WORDS = 5
+const DETAILED = 5
 
-/** How its jobs went: the last thirty as signs, the oldest first, and the newest of them in words. */
+/** The last thirty jobs of a schedule as icons, oldest first, and the newest ones in detail. */
 export function LastRuns({ schedule }: { readonly schedule: ScheduleSummary }): ReactNode {
-  // With the queue, so that no other has to be looked through.
+  // With the queue, so that no other queue is scanned.
   const query = `schedule:${quoted(schedule.id)} queue:${quoted(schedule.queue)}`
   const { data } = useApi('jobs.list', { query, limit: SHOWN }, { every: 15_000 })
   const jobs = (data?.jobs ?? []).toSorted((a, b) => Date.parse(b.enqueuedAt) - Date.parse(a.enqueuedAt))
   if (jobs.length === 0) return null
   return (
     <Card
-      title="Last runs"
+      title="Recent jobs"
       flush
       actions={
         <Link to={to.jobs(query)} className="link">
-          All its jobs
+          View all jobs
         </Link>
       }
     >
-      <ol className="runs-strip" aria-label="How they went, the oldest first">
+      <ol className="runs-strip" aria-label="Recent jobs, oldest first">
         {jobs.toReversed().map(({ id, state }) => (
           <li key={id}>
             <Link to={to.job(id)} className={`runs-sign state-${state}`} title={state} aria-label={state}>
@@ -40,7 +40,7 @@ export function LastRuns({ schedule }: { readonly schedule: ScheduleSummary }): 
       </ol>
       <table className="slots">
         <tbody>
-          {jobs.slice(0, IN_WORDS).map(({ id, state, enqueuedAt, startedAt, finishedAt }) => (
+          {jobs.slice(0, DETAILED).map(({ id, state, enqueuedAt, startedAt, finishedAt }) => (
             <tr key={id}>
               <td>
                 <Link to={to.job(id)}>

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 import type { ScheduleInput, ScheduleSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { stringifyExact } from '../../api/exact.ts'
 import { useAct, useApi } from '../../api/query.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { durationWord } from '../../format/durations.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -52,7 +53,7 @@ function timingOf({
   return timing === 'cron' ? { cron: cron.trim(), timeZone } : { every: every.trim() }
 }
 
-/** Makes a schedule, or changes one. What is written is said in words while it is written. */
+/** Creates or edits a schedule, with a preview of its next slots. */
 export function ScheduleForm({
   schedule,
   onClose,
@@ -65,7 +66,7 @@ export function ScheduleForm({
   const [draft, setDraft] = useState(() => draftOf(schedule))
   const put = useAct('schedules.put', {
     quiet: true,
-    told: schedule ? 'Saved.' : 'The schedule is there.',
+    success: schedule ? 'Schedule saved' : 'Schedule created',
     onDone: (saved) => {
       onClose()
       onSaved?.(saved)
@@ -89,7 +90,7 @@ export function ScheduleForm({
   }
   return (
     <Dialog
-      title={schedule ? `Change ${schedule.id}` : 'New schedule'}
+      title={schedule ? `Edit ${schedule.id}` : 'New schedule'}
       size="l"
       onClose={onClose}
       onSubmit={save}
@@ -125,18 +126,18 @@ export function ScheduleForm({
             ))}
           </datalist>
           <Segments
-            label="When"
+            label="Timing"
             value={draft.timing}
             onChange={(timing) => change({ timing })}
             options={[
-              { value: 'cron', label: 'By the clock' },
-              { value: 'every', label: 'Every so often' },
+              { value: 'cron', label: 'Cron' },
+              { value: 'every', label: 'Interval' },
             ]}
           />
           {draft.timing === 'cron' ? (
             <div className="schedule-pair">
               <Field
-                label="Cron"
+                label="Cron expression"
                 className="mono"
                 value={draft.cron}
                 hint="minute hour day month weekday"
@@ -156,35 +157,35 @@ export function ScheduleForm({
             <Field
               label="Every"
               value={draft.every}
-              hint="A number with a unit: 30s, 15m, 2h, 1d."
+              hint="A duration such as 30s, 15m, 2h or 1d."
               onChange={(event) => change({ every: event.target.value })}
             />
           )}
           <div className="schedule-pair">
             <Choice
-              label="Slots that were missed"
+              label="Missed slots"
               value={draft.missed}
               onChange={(event) => change({ missed: event.target.value as Draft['missed'] })}
             >
-              <option value="once">one job for all of them</option>
-              <option value="all">one job for each</option>
-              <option value="skip">none</option>
+              <option value="once">Enqueue one job for all</option>
+              <option value="all">Enqueue one job for each</option>
+              <option value="skip">Skip</option>
             </Choice>
             <Choice
-              label="While the last job still runs"
+              label="If the last job is still running"
               value={draft.overlap}
               onChange={(event) => change({ overlap: event.target.value as Draft['overlap'] })}
             >
-              <option value="allow">start another</option>
-              <option value="skip">leave the slot out</option>
-              <option value="replace">cancel it and start another</option>
+              <option value="allow">Enqueue another job</option>
+              <option value="skip">Skip the slot</option>
+              <option value="replace">Cancel it and enqueue another</option>
             </Choice>
           </div>
           <Field
-            label="Spread"
+            label="Jitter"
             value={draft.jitter}
             placeholder="none"
-            hint="Up to so long after the slot, by chance: 30s, 5m."
+            hint="Maximum random delay, such as 30s or 5m."
             onChange={(event) => change({ jitter: event.target.value })}
           />
           <JsonEditor
@@ -205,30 +206,30 @@ export function ScheduleForm({
   )
 }
 
-/** Waits until nobody types any more. */
-function useSettled<Value>(value: Value, ms: number): Value {
-  const [settled, setSettled] = useState(value)
+/** Debounces a value. */
+function useDebounced<Value>(value: Value, ms: number): Value {
+  const [debounced, setDebounced] = useState(value)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms)
+    const timer = setTimeout(() => setDebounced(value), ms)
     return () => clearTimeout(timer)
   }, [value, ms])
-  return settled
+  return debounced
 }
 
 function Preview({ draft }: { readonly draft: Draft }): ReactNode {
-  const timing = useSettled(JSON.stringify(timingOf(draft)), 250)
+  const timing = useDebounced(JSON.stringify(timingOf(draft)), 250)
   const preview = useApi('schedules.preview', {
     ...(JSON.parse(timing) as ReturnType<typeof timingOf>),
     count: 10,
   })
   return (
-    <aside className="schedule-preview" aria-label="What that means" aria-live="polite">
+    <aside className="schedule-preview" aria-label="Preview" aria-live="polite">
       {preview.error ? (
         <p className="field-error wrap-anywhere">{preview.error.message}</p>
       ) : (
         preview.data && (
           <>
-            <p className="schedule-words">{preview.data.words}</p>
+            <p className="schedule-words">{capitalized(preview.data.words)}</p>
             <Slots slots={preview.data.next} zone={draft.timing === 'cron' ? draft.timeZone : null} />
           </>
         )

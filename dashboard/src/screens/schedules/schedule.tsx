@@ -3,7 +3,8 @@ import { Link, useParams } from 'wouter'
 import type { ScheduleSummary, SlotPreview } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
-import { wholeText } from '../../format/numbers.ts'
+import { capitalized } from '../../format/capitalized.ts'
+import { fullCountText } from '../../format/numbers.ts'
 import { durationText, exactText } from '../../format/times.ts'
 import { to, useGo } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
@@ -14,7 +15,7 @@ import { Confirm } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
 import { JsonView } from '../../ui/json.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { TimeAgo, useNow } from '../../ui/time.tsx'
 import { Notice } from '../shared/notice.tsx'
 import { LastRuns } from './last-runs.tsx'
@@ -25,9 +26,9 @@ import './schedules.css'
 
 export function ScheduleScreen(): ReactNode {
   const { id } = useParams<{ id: string }>()
-  const asked = useApi('schedules.get', { id }, { every: 15_000 })
+  const request = useApi('schedules.get', { id }, { every: 15_000 })
   return (
-    <Loaded asked={asked}>
+    <Loaded request={request}>
       {({ schedule, next }) => (
         <Page
           title={
@@ -57,32 +58,32 @@ function Body({
   const { paused } = schedule
   return (
     <>
-      <p className="schedule-headline">{schedule.words}</p>
+      <p className="schedule-headline">{capitalized(schedule.words)}</p>
       {paused && (
         <Notice tone="warn" icon="pause">
           Paused <TimeAgo at={paused.at} />
-          {paused.by && <> by {paused.by}</>}: {paused.reason ?? 'no reason was given'}. No slot is fired
-          until somebody resumes it.
+          {paused.by && <> by {paused.by}</>}: {paused.reason ?? 'no reason given'}. It fires no slot until
+          resumed.
         </Notice>
       )}
       {isLate(schedule, now) && (
         <Notice tone="bad" icon="errors">
           The slot of <span title={exactText(schedule.nextAt ?? '')}>{<TimeAgo at={schedule.nextAt} />}</span>{' '}
-          has not been fired. Workers that handle{' '}
+          has not been fired. Check that a worker for{' '}
           <Link to={to.queue(schedule.queue)} className="link">
             {schedule.queue}
           </Link>{' '}
-          fire it: is one running?{' '}
+          is running.{' '}
           <Link to="/workers" className="link">
-            Workers
+            View workers
           </Link>
         </Notice>
       )}
       <div className="schedule-columns">
         <div className="stack loose">
-          <Card title="Next runs" flush>
+          <Card title="Next slots" flush>
             {next.length === 0 ? (
-              <EmptyState title="It has no slot any more" icon="schedules" />
+              <EmptyState title="No more slots" icon="schedules" />
             ) : (
               <Slots slots={next} zone={schedule.cron?.timeZone ?? null} />
             )}
@@ -90,12 +91,12 @@ function Body({
           <LastRuns schedule={schedule} />
         </div>
         <div className="stack loose">
-          <Card title="About it">
+          <Card title="Details">
             <ScheduleFacts schedule={schedule} />
           </Card>
           <Card title="Payload">
             {schedule.dynamic ? (
-              <p className="soft">A function in the code makes it, for each slot anew.</p>
+              <p className="soft">Computed by a function in code for each slot.</p>
             ) : (
               <JsonView value={schedule.payload} label="Payload" />
             )}
@@ -106,8 +107,12 @@ function Body({
   )
 }
 
-const MISSED = { skip: 'are left out', once: 'get one job together', all: 'get one job each' } as const
-const OVERLAP = { allow: 'starts another', skip: 'leaves the slot out', replace: 'cancels it first' } as const
+const MISSED = { skip: 'skip', once: 'one job for all', all: 'one job for each' } as const
+const OVERLAP = {
+  allow: 'enqueue another',
+  skip: 'skip the slot',
+  replace: 'cancel it and enqueue another',
+} as const
 
 function ScheduleFacts({ schedule }: { readonly schedule: ScheduleSummary }): ReactNode {
   return (
@@ -123,36 +128,36 @@ function ScheduleFacts({ schedule }: { readonly schedule: ScheduleSummary }): Re
         schedule.cron !== null && ['Time zone', schedule.cron.timeZone],
         schedule.every !== null && [
           'Every',
-          `${durationText(schedule.every.ms)}${schedule.every.from === 'last-run' ? ' after the end of the last job' : ''}`,
+          `${durationText(schedule.every.ms)}${schedule.every.from === 'last-run' ? ' after the last job completes' : ''}`,
         ],
         [
-          'Last run',
+          'Last fired',
           schedule.lastJob === null ? (
             'never'
           ) : (
             <span key="last">
               <TimeAgo at={schedule.lastFiredAt} />{' '}
               <Link to={to.job(schedule.lastJob)} className="link">
-                its job
+                View job
               </Link>
             </span>
           ),
         ],
-        ['Jobs made', wholeText(schedule.fired)],
-        ['Slots left out', wholeText(schedule.skipped)],
+        ['Jobs enqueued', fullCountText(schedule.fired)],
+        ['Skipped slots', fullCountText(schedule.skipped)],
         ['Missed slots', MISSED[schedule.missed]],
-        ['While the last one runs', OVERLAP[schedule.overlap]],
-        schedule.jitterMs > 0 && ['Spread', `up to ${durationText(schedule.jitterMs)}`],
-        schedule.startAt !== null && ['From', exactText(schedule.startAt)],
-        schedule.endAt !== null && ['Until', exactText(schedule.endAt)],
+        ['If the last job is still running', OVERLAP[schedule.overlap]],
+        schedule.jitterMs > 0 && ['Jitter', `up to ${durationText(schedule.jitterMs)}`],
+        schedule.startAt !== null && ['Starts', exactText(schedule.startAt)],
+        schedule.endAt !== null && ['Ends', exactText(schedule.endAt)],
         [
-          'Made',
+          'Defined',
           schedule.declared
             ? `in code${schedule.owner === null ? '' : `, owner ${schedule.owner}`}`
-            : 'by hand',
+            : 'at run time',
         ],
-        ['Changed', <TimeAgo key="changed" at={schedule.updatedAt} />],
-        ['Id', <Id key="id" text={schedule.id} />],
+        ['Updated', <TimeAgo key="changed" at={schedule.updatedAt} />],
+        ['ID', <Id key="id" text={schedule.id} />],
       ]}
     />
   )
@@ -165,12 +170,12 @@ function Actions({ schedule }: { readonly schedule: ScheduleSummary }): ReactNod
   const go = useGo()
   const close = (): void => setOpen(null)
   const run = useAct('schedules.run', {
-    told: 'Its job is enqueued.',
+    success: 'Job enqueued',
     onDone: ({ id: job }) => go(to.job(job)),
   })
-  const pause = useAct('schedules.pause', { told: 'Paused.', onDone: close })
-  const resume = useAct('schedules.resume', { told: 'It goes on.' })
-  const remove = useAct('schedules.remove', { told: 'Removed.', onDone: () => go('/schedules') })
+  const pause = useAct('schedules.pause', { success: 'Schedule paused', onDone: close })
+  const resume = useAct('schedules.resume', { success: 'Schedule resumed' })
+  const remove = useAct('schedules.remove', { success: 'Schedule removed', onDone: () => go('/schedules') })
   if (!useCan('operate')) return null
   return (
     <>
@@ -191,11 +196,11 @@ function Actions({ schedule }: { readonly schedule: ScheduleSummary }): ReactNod
         icon="more"
         items={[
           {
-            label: declared ? 'Change (declared in code)' : 'Change …',
+            label: declared ? 'Edit (defined in code)' : 'Edit …',
             icon: 'edit',
             disabled: declared,
             hint: declared
-              ? 'Change it where it is declared: the next deploy would undo a change made here.'
+              ? 'Edit the code instead: the next deploy would overwrite a change made here.'
               : '',
             onSelect: () => setOpen('edit'),
           },
@@ -212,15 +217,13 @@ function Actions({ schedule }: { readonly schedule: ScheduleSummary }): ReactNod
           onClose={close}
           onConfirm={() => pause.mutate({ id, ...(reason.trim() === '' ? {} : { reason: reason.trim() }) })}
         >
-          <p className="soft">
-            No slot is fired until somebody resumes it. Jobs that are enqueued already run.
-          </p>
+          <p className="soft">The schedule fires no slot until resumed. Jobs already enqueued still run.</p>
           <Field
-            label="Why"
+            label="Reason"
             value={reason}
             autoFocus
             onChange={(event) => setReason(event.target.value)}
-            hint="Shown to whoever looks."
+            hint="Shown on the schedule."
           />
         </Confirm>
       )}
@@ -235,8 +238,8 @@ function Actions({ schedule }: { readonly schedule: ScheduleSummary }): ReactNod
         >
           <p>
             {declared
-              ? 'It is declared in code: a worker that starts with this code brings it back. Take it out of the code too, or pause it instead.'
-              : 'It makes no more jobs. Those that it made stay.'}
+              ? 'This schedule is defined in code: the next worker that starts restores it. Remove it from the code, too, or pause it instead.'
+              : 'It enqueues no more jobs. Existing jobs are kept.'}
           </p>
         </Confirm>
       )}

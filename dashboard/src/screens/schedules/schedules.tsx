@@ -3,42 +3,43 @@ import { Link } from 'wouter'
 import type { ScheduleSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { usePages } from '../../api/pages.ts'
-import { to, useGo, useWord } from '../../router.ts'
+import { capitalized } from '../../format/capitalized.ts'
+import { to, useGo, useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Field } from '../../ui/field.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Pager } from '../../ui/pager.tsx'
 import { Badge } from '../../ui/state.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 import { TimeAgo, useNow } from '../../ui/time.tsx'
 import { ScheduleForm } from './schedule-form.tsx'
 import './schedules.css'
 
-/** A slot that is so long over has not been seen by any worker. */
+/** A slot overdue by this much was not fired by any worker. */
 const LATE_MS = 10_000
 
 export function isLate({ nextAt, paused }: Pick<ScheduleSummary, 'nextAt' | 'paused'>, now: number): boolean {
   return paused === null && nextAt !== null && now - Date.parse(nextAt) > LATE_MS
 }
 
-/** How a schedule is: paused, late, over, or nothing to say. */
+/** The status of a schedule: paused, late, ended, or none. */
 export function ScheduleStatus({ schedule }: { readonly schedule: ScheduleSummary }): ReactNode {
   const now = useNow()
   const { paused, nextAt } = schedule
   if (paused) {
     return (
-      <Badge tone="warn" title={paused.reason ?? 'No reason was given'}>
+      <Badge tone="warn" title={paused.reason ?? 'No reason given'}>
         paused
       </Badge>
     )
   }
-  if (nextAt === null) return <Badge title="It has no slot any more">over</Badge>
+  if (nextAt === null) return <Badge title="No more slots">ended</Badge>
   if (isLate(schedule, now)) {
     return (
-      <Badge tone="bad" title="No worker has fired it: is one running that handles its queue?">
+      <Badge tone="bad" title="Not fired. Check that a worker for its queue is running.">
         late
       </Badge>
     )
@@ -46,14 +47,14 @@ export function ScheduleStatus({ schedule }: { readonly schedule: ScheduleSummar
   return null
 }
 
-/** Where it comes from: that decides where it is changed. */
+/** Where the schedule is defined, which is where it can be edited. */
 export function ScheduleOrigin({ schedule }: { readonly schedule: ScheduleSummary }): ReactNode {
   return schedule.declared ? (
-    <Badge tone="info" title="Declared in code: change it there">
+    <Badge tone="info" title="Defined in code: edit it there">
       in code
     </Badge>
   ) : (
-    <Badge title="Made by hand: it can be changed here">by hand</Badge>
+    <Badge title="Created at run time: edit it here">run time</Badge>
   )
 }
 
@@ -68,20 +69,20 @@ const COLUMNS: readonly Column<ScheduleSummary>[] = [
           <strong className="cut">{schedule.id}</strong>
           <ScheduleStatus schedule={schedule} />
         </span>
-        <span className="small soft cut">{schedule.words}</span>
+        <span className="small soft cut">{capitalized(schedule.words)}</span>
       </span>
     ),
   },
   { id: 'queue', title: 'Queue', width: 'minmax(7rem, 1fr)', wideOnly: true, cell: ({ queue }) => queue },
   {
     id: 'next',
-    title: 'Next',
+    title: 'Next slot',
     width: '7.5rem',
     cell: ({ nextAt, paused }) => (paused ? <span className="faint">–</span> : <TimeAgo at={nextAt} />),
   },
   {
     id: 'last',
-    title: 'Last',
+    title: 'Last fired',
     width: '9rem',
     wideOnly: true,
     cell: ({ lastFiredAt, lastJob }) =>
@@ -95,7 +96,7 @@ const COLUMNS: readonly Column<ScheduleSummary>[] = [
   },
   {
     id: 'origin',
-    title: 'Made',
+    title: 'Defined',
     width: '6rem',
     wideOnly: true,
     cell: (schedule) => <ScheduleOrigin schedule={schedule} />,
@@ -105,8 +106,8 @@ const COLUMNS: readonly Column<ScheduleSummary>[] = [
 type Shown = 'all' | 'paused' | 'late'
 
 export function SchedulesScreen(): ReactNode {
-  const [shown, setShown] = useWord<Shown>('show', 'all')
-  const [wanted, setWanted] = useWord<string>('find', '')
+  const [shown, setShown] = useUrlParam<Shown>('show', 'all')
+  const [wanted, setWanted] = useUrlParam<string>('find', '')
   const [isNew, setNew] = useState(false)
   const schedules = usePages('schedules.list', { limit: 100 }, (output) => output.schedules, {
     every: 15_000,
@@ -133,17 +134,17 @@ export function SchedulesScreen(): ReactNode {
       <div className="row wraps">
         <div className="schedule-find">
           <Field
-            label="Find a schedule"
+            label="Filter schedules"
             bare
             type="search"
-            placeholder="Find by name or queue"
+            placeholder="Filter by name or queue"
             value={wanted}
             data-search
             onChange={(event) => setWanted(event.target.value)}
           />
         </div>
         <Segments
-          label="Which schedules"
+          label="Show schedules"
           value={shown}
           onChange={setShown}
           options={[
@@ -153,12 +154,12 @@ export function SchedulesScreen(): ReactNode {
           ]}
         />
       </div>
-      <Loaded asked={schedules}>
+      <Loaded request={schedules}>
         {(items) => {
           const rows = items.filter(fits)
           if (items.length === 0) return <NoSchedules />
           if (rows.length === 0 && !schedules.hasMore)
-            return <EmptyState title="No schedule fits" icon="filter" />
+            return <EmptyState title="No matching schedules" icon="filter" />
           return (
             <Table
               label="Schedules"
@@ -180,8 +181,8 @@ export function SchedulesScreen(): ReactNode {
 function NoSchedules(): ReactNode {
   return (
     <EmptyState title="No schedules" icon="schedules">
-      A schedule enqueues a job at each of its slots: by a cron expression in a time zone, or every so often.
-      Workers that handle its queue fire it, once, however many there are.
+      A schedule enqueues a job at each slot, by a cron expression in a time zone or at an interval. Each slot
+      fires exactly once, regardless of the number of workers.
       <CodeBlock
         code={
           "skep.schedules.declare([\n  schedule('report.daily', {\n    queue: buildReport,\n    payload: { kind: 'daily' },\n    cron: '30 9 * * *',\n    timeZone: 'Europe/Berlin',\n  }),\n])"

@@ -3,7 +3,7 @@ import { countText } from '../../format/numbers.ts'
 import { classes } from '../../ui/classes.ts'
 import './shared.css'
 
-/** How much of something is in use. */
+/** A bar for a value with a maximum. */
 export function Gauge({
   value,
   most,

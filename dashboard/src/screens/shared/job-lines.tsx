@@ -6,7 +6,7 @@ import { StateBadge } from '../../ui/state.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import './shared.css'
 
-/** A few jobs beside something else, each a link. */
+/** A short list of jobs, each a link. */
 export function JobLines({ jobs }: { readonly jobs: JobList['jobs'] }): ReactNode {
   return (
     <ul className="job-lines">

@@ -3,7 +3,7 @@ import { classes } from '../../ui/classes.ts'
 import { Icon, type IconName } from '../../ui/icon.tsx'
 import './shared.css'
 
-/** Something that holds for the whole page, said once at its top. */
+/** A message about the whole page. */
 export function Notice({
   tone = 'plain',
   icon = 'info',

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { useApi } from '../../api/query.ts'
 import { Choice } from '../../ui/field.tsx'
 
-/** Chooses a queue, or all of them. */
+/** Selects one queue or all. */
 export function QueueFilter({
   value,
   onChange,

@@ -1,9 +1,9 @@
-/** A fix as the doctor says it: words, a command or SQL, or words with one of these after a colon. */
-export function fixParts(fix: string): { readonly words: string | null; readonly code: string | null } {
-  if (isCode(fix)) return { words: null, code: fix }
-  const [, words, code] = /^(.*?):\s+([\s\S]+)$/.exec(fix) ?? []
-  if (words !== undefined && code !== undefined && isCode(code)) return { words: `${words}:`, code }
-  return { words: fix, code: null }
+/** Splits a fix from the doctor into prose and code: either may be missing, and a colon separates them. */
+export function fixParts(fix: string): { readonly prose: string | null; readonly code: string | null } {
+  if (isCode(fix)) return { prose: null, code: fix }
+  const [, prose, code] = /^(.*?):\s+([\s\S]+)$/.exec(fix) ?? []
+  if (prose !== undefined && code !== undefined && isCode(code)) return { prose: `${prose}:`, code }
+  return { prose: fix, code: null }
 }
 
 function isCode(text: string): boolean {

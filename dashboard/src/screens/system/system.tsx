@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
 import type { SystemView } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
-import { bytesText, countText } from '../../format/numbers.ts'
+import { capitalized } from '../../format/capitalized.ts'
+import { bytesText, countText, plural } from '../../format/numbers.ts'
 import { durationText } from '../../format/times.ts'
 import { chooseDensity, type Density, useDensity } from '../../shell/density.ts'
 import { Page } from '../../shell/page.tsx'
@@ -10,26 +11,26 @@ import { Button } from '../../ui/button.tsx'
 import { Card, Facts, Figure } from '../../ui/card.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Icon } from '../../ui/icon.tsx'
+import { Loaded } from '../../ui/page-states.tsx'
 import { Badge } from '../../ui/state.tsx'
-import { Loaded } from '../../ui/states-of-page.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 import { fixParts } from './fix-parts.ts'
 import './system.css'
 
-/** How the store, the notifier and this server are, and how the dashboard looks. */
+/** Health of the store, the notifier and this server, and the appearance settings. */
 export function SystemScreen(): ReactNode {
-  const asked = useApi('system.get', {}, { every: 10_000 })
+  const request = useApi('system.get', {}, { every: 10_000 })
   return (
     <Page
       title="System"
       name="System"
       actions={
-        <Button icon="retry" busy={asked.isFetching} onClick={() => void asked.refetch()}>
+        <Button icon="retry" busy={request.isFetching} onClick={() => void request.refetch()}>
           Check again
         </Button>
       }
     >
-      <Loaded asked={asked}>
+      <Loaded request={request}>
         {(system) => (
           <>
             <Figures system={system} />
@@ -38,7 +39,7 @@ export function SystemScreen(): ReactNode {
               <Card title="Store">
                 <Facts
                   facts={[
-                    ['Where', <code key="where">{system.store.label}</code>],
+                    ['Location', <code key="where">{system.store.label}</code>],
                     ['Durability', system.store.durability],
                     ['Level', system.store.level],
                     ['Notifier', <NotifierState key="notifier" notifier={system.notifier} />],
@@ -46,7 +47,7 @@ export function SystemScreen(): ReactNode {
                 />
                 {system.limits.length > 0 && (
                   <div className="stack tight system-limits">
-                    <h3>What this store cannot do</h3>
+                    <h3>Limitations of this store</h3>
                     <ul>
                       {system.limits.map((limit) => (
                         <li key={limit}>{limit}</li>
@@ -60,9 +61,9 @@ export function SystemScreen(): ReactNode {
                   facts={[
                     ['Skep', system.server.version],
                     ['Node', system.server.node],
-                    ['Up', durationText(system.server.upMs)],
+                    ['Uptime', durationText(system.server.upMs)],
                     ['Memory', bytesText(system.server.memoryBytes)],
-                    ['Event loop late by', durationText(system.server.lagMs)],
+                    ['Event-loop lag', durationText(system.server.lagMs)],
                     ['Connections', countText(system.server.connections)],
                   ]}
                 />
@@ -71,7 +72,7 @@ export function SystemScreen(): ReactNode {
           </>
         )}
       </Loaded>
-      <Looks />
+      <Appearance />
     </Page>
   )
 }
@@ -83,10 +84,10 @@ function NotifierState({
 }: {
   readonly notifier: SystemView['notifier']
 }): ReactNode {
-  const [tone, word] = NOTIFIER[status]
+  const [tone, label] = NOTIFIER[status]
   return (
     <span>
-      <Badge tone={tone}>{word}</Badge> <span className="soft">{detail}</span>
+      <Badge tone={tone}>{label}</Badge> <span className="soft">{detail}</span>
     </span>
   )
 }
@@ -98,12 +99,12 @@ function Figures({ system: { store, checks, notifier } }: { readonly system: Sys
     <div className="figures">
       <Figure
         label="Checks"
-        note={failed + warned === 0 ? 'all is well' : `${failed} failed, ${warned} to look at`}
+        note={failed + warned === 0 ? 'all passed' : `${failed} failed, ${plural(warned, 'warning')}`}
         {...(failed > 0 ? { tone: 'bad' as const } : warned > 0 ? { tone: 'warn' as const } : {})}
       >
         {checks.length - failed - warned} of {checks.length}
       </Figure>
-      <Figure label="The store answers in" {...(store.latencyMs > 500 ? { tone: 'warn' as const } : {})}>
+      <Figure label="Store latency" {...(store.latencyMs > 500 ? { tone: 'warn' as const } : {})}>
         {durationText(store.latencyMs)}
       </Figure>
       <Figure label="Notifier" {...(notifier.status === 'down' ? { tone: 'bad' as const } : {})}>
@@ -114,10 +115,10 @@ function Figures({ system: { store, checks, notifier } }: { readonly system: Sys
 }
 
 const SIGNS = { ok: 'check', warning: 'info', failed: 'errors' } as const
-const WORDS = { ok: 'well', warning: 'look at it', failed: 'failed' } as const
+const LABELS = { ok: 'passed', warning: 'warning', failed: 'failed' } as const
 const ORDER = { failed: 0, warning: 1, ok: 2 } as const
 
-/** What the doctor found: what is wrong first, each with what to do. */
+/** The findings of the doctor, the worst first, each with a fix. */
 function Checks({ checks }: { readonly checks: SystemView['checks'] }): ReactNode {
   return (
     <Card title="Doctor" flush>
@@ -128,10 +129,10 @@ function Checks({ checks }: { readonly checks: SystemView['checks'] }): ReactNod
             <li key={`${name} ${text}`} className={`check check-${status}`}>
               <span className="check-sign">
                 <Icon name={SIGNS[status]} />
-                <span className="unseen">{WORDS[status]}</span>
+                <span className="unseen">{LABELS[status]}</span>
               </span>
               <div className="stack tight grow">
-                <strong>{name}</strong>
+                <strong>{capitalized(name)}</strong>
                 <span className="soft wrap-anywhere">{text}</span>
                 {fix !== null && <Fix fix={fix} />}
               </div>
@@ -142,22 +143,22 @@ function Checks({ checks }: { readonly checks: SystemView['checks'] }): ReactNod
   )
 }
 
-/** What to do: words as words, and a command or SQL to copy. */
+/** A fix as prose, with a command or SQL to copy. */
 function Fix({ fix }: { readonly fix: string }): ReactNode {
-  const { words, code } = fixParts(fix)
+  const { prose, code } = fixParts(fix)
   return (
     <>
-      {words !== null && <span className="wrap-anywhere">{words}</span>}
+      {prose !== null && <span className="wrap-anywhere">{prose}</span>}
       {code !== null && <CodeBlock code={code} label="Copy the fix" />}
     </>
   )
 }
 
-function Looks(): ReactNode {
+function Appearance(): ReactNode {
   const theme = useTheme()
   const density = useDensity()
   return (
-    <Card title="How it looks here">
+    <Card title="Appearance">
       <div className="row wraps system-looks">
         <span className="soft">Theme</span>
         <Segments<Theme>
@@ -165,7 +166,7 @@ function Looks(): ReactNode {
           value={theme}
           onChange={chooseTheme}
           options={[
-            { value: 'system', label: 'As the system' },
+            { value: 'system', label: 'System' },
             { value: 'light', label: 'Light' },
             { value: 'dark', label: 'Dark' },
           ]}
@@ -182,7 +183,7 @@ function Looks(): ReactNode {
           ]}
         />
       </div>
-      <p className="small faint">Kept in this browser.</p>
+      <p className="small faint">Saved in this browser.</p>
     </Card>
   )
 }

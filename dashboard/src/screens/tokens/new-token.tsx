@@ -4,27 +4,27 @@ import { useAct } from '../../api/query.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Choice, Field } from '../../ui/field.tsx'
-import { SCOPE_WORDS } from './scope-words.ts'
+import { SCOPE_DESCRIPTIONS } from './scope-descriptions.ts'
 
-const SCOPES = Object.entries(SCOPE_WORDS) as readonly [Scope, string][]
+const SCOPES = Object.entries(SCOPE_DESCRIPTIONS) as readonly [Scope, string][]
 
-/** Makes a token. */
+/** Creates a token. */
 export function NewToken({
   isFirst = false,
   onClose,
-  onMade,
+  onCreated,
 }: {
-  /** The server is open to this machine, and asks for a token as soon as there is one. */
+  /** The server allows local access, and requires a token as soon as one exists. */
   readonly isFirst?: boolean
   readonly onClose: () => void
-  readonly onMade: (made: OutputOf<'tokens.create'>) => void
+  readonly onCreated: (created: OutputOf<'tokens.create'>) => void
 }): ReactNode {
   const [name, setName] = useState('')
   const [scopes, setScopes] = useState<readonly Scope[]>([isFirst ? 'admin' : 'read'])
   const [queues, setQueues] = useState('*')
   const [expires, setExpires] = useState('90d')
   const [payloads, setPayloads] = useState(true)
-  const create = useAct('tokens.create', { quiet: true, onDone: onMade })
+  const create = useAct('tokens.create', { quiet: true, onDone: onCreated })
   const isReady = name.trim() !== '' && scopes.length > 0 && (!isFirst || scopes.includes('admin'))
   return (
     <Dialog
@@ -42,9 +42,9 @@ export function NewToken({
       }}
       footer={
         <>
-          <Button onClick={onClose}>Make none</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="main" disabled={!isReady} busy={create.isPending}>
-            Make the token
+            Create token
           </Button>
         </>
       }
@@ -52,8 +52,8 @@ export function NewToken({
       <div className="stack">
         {isFirst && (
           <p className="soft">
-            This server is open to this machine. Once a token exists it requires one, so the first token needs
-            the scope admin. You stay logged in with it.
+            This server allows local access without a token. Once a token exists, it is required, so the first
+            token needs the scope <code>admin</code>. You stay logged in with it.
           </p>
         )}
         <Field
@@ -61,18 +61,18 @@ export function NewToken({
           value={name}
           autoFocus
           placeholder="ci"
-          hint="How it is called in the audit."
+          hint="Shown in the audit."
           onChange={(event) => setName(event.target.value)}
         />
         <fieldset className="field-group">
-          <legend>It may</legend>
+          <legend>Scopes</legend>
           <div className="stack tight">
-            {SCOPES.map(([scope, words]) => (
+            {SCOPES.map(([scope, description]) => (
               <Checkbox
                 key={scope}
                 label={
                   <>
-                    <strong>{scope}</strong> <span className="soft">{words}</span>
+                    <strong>{scope}</strong> <span className="soft">{description}</span>
                   </>
                 }
                 checked={scopes.includes(scope)}
@@ -86,18 +86,18 @@ export function NewToken({
         <Field
           label="Queues"
           value={queues}
-          hint="Names or patterns, with commas: mail.*, report.build. A star is all."
+          hint="Comma-separated names or patterns, such as mail.*, report.build. * for all."
           onChange={(event) => setQueues(event.target.value)}
         />
-        <Choice label="Ends" value={expires} onChange={(event) => setExpires(event.target.value)}>
-          <option value="1d">in a day</option>
+        <Choice label="Expires" value={expires} onChange={(event) => setExpires(event.target.value)}>
+          <option value="1d">in 1 day</option>
           <option value="30d">in 30 days</option>
           <option value="90d">in 90 days</option>
-          <option value="365d">in a year</option>
+          <option value="365d">in 365 days</option>
           <option value="">never</option>
         </Choice>
         <Checkbox
-          label="It sees payloads, results and logs"
+          label="Can read payloads, results and logs"
           checked={payloads}
           onChange={(event) => setPayloads(event.target.checked)}
         />

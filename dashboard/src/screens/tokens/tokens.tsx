@@ -7,31 +7,31 @@ import { Page } from '../../shell/page.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Confirm, Dialog } from '../../ui/dialog.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Badge } from '../../ui/state.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo, useNow } from '../../ui/time.tsx'
 import { Notice } from '../shared/notice.tsx'
 import { NewToken } from './new-token.tsx'
 
-/** Who may use this server: tokens for people and programs. */
+/** Access tokens for people and programs. */
 export function TokensScreen(): ReactNode {
   const isAdmin = useCan('admin')
-  // Nobody has to log in yet. With the first token that is over.
+  // Local access without a login, until the first token exists.
   const isOpen = useMe()?.name === 'local'
-  const asked = useApi('tokens.list', {}, { enabled: isAdmin })
+  const request = useApi('tokens.list', {}, { enabled: isAdmin })
   const [isNew, setNew] = useState(false)
-  const [made, setMade] = useState<{ readonly token: string; readonly name: string } | null>(null)
+  const [created, setCreated] = useState<{ readonly token: string; readonly name: string } | null>(null)
   const [revoking, setRevoking] = useState<TokenView | null>(null)
   const revoke = useAct('tokens.revoke', {
-    told: 'Revoked. Nobody gets in with it any more.',
+    success: 'Token revoked',
     onDone: () => setRevoking(null),
   })
   if (!isAdmin) {
     return (
       <Page title="Tokens" name="Tokens">
-        <EmptyState title="Only for admins" icon="tokens">
-          Tokens are given by those with the scope admin.
+        <EmptyState title="Admins only" icon="tokens">
+          Managing tokens requires the scope <code>admin</code>.
         </EmptyState>
       </Page>
     )
@@ -43,12 +43,12 @@ export function TokensScreen(): ReactNode {
   )
   return (
     <Page title="Tokens" name="Tokens" actions={create}>
-      <Loaded asked={asked}>
+      <Loaded request={request}>
         {({ tokens }) =>
           tokens.length === 0 ? (
             <EmptyState title="No tokens" icon="tokens">
-              A token lets a person or a program in, with the scopes you give it: for some queues, for one
-              space, until a day. Only a hash of it is kept.
+              A token gives a person or a program access, limited by scopes, queues, space and expiry. Only
+              its hash is stored.
               <CodeBlock code="npx skep tokens create --name ci --scopes enqueue --expires 90d" />
             </EmptyState>
           ) : (
@@ -66,15 +66,15 @@ export function TokensScreen(): ReactNode {
         <NewToken
           isFirst={isOpen}
           onClose={() => setNew(false)}
-          onMade={({ token, view }) => {
+          onCreated={({ token, view }) => {
             setNew(false)
-            setMade({ token, name: view.name })
-            // The server closes within seconds: this page goes on with the new token.
+            setCreated({ token, name: view.name })
+            // The server ends local access within seconds, so the page logs in with the new token.
             if (isOpen) void signIn(token)
           }}
         />
       )}
-      {made && <Shown {...made} onClose={() => setMade(null)} />}
+      {created && <CreatedToken {...created} onClose={() => setCreated(null)} />}
       {revoking && (
         <Confirm
           title={`Revoke ${revoking.name}`}
@@ -84,16 +84,14 @@ export function TokensScreen(): ReactNode {
           onClose={() => setRevoking(null)}
           onConfirm={() => revoke.mutate({ id: revoking.id })}
         >
-          <p>
-            Whoever uses it is turned away from now on. It cannot be taken back: a new token has to be made.
-          </p>
+          <p>Requests with this token are rejected from now on. This cannot be undone.</p>
         </Confirm>
       )}
     </Page>
   )
 }
 
-function Shown({
+function CreatedToken({
   token,
   name,
   onClose,
@@ -104,23 +102,22 @@ function Shown({
 }): ReactNode {
   return (
     <Dialog
-      title={`The token ${name}`}
+      title={`Token ${name}`}
       onClose={onClose}
       onSubmit={onClose}
       footer={
         <Button type="submit" look="main">
-          I have copied it
+          Done
         </Button>
       }
     >
       <div className="stack">
         <Notice tone="warn" icon="tokens">
-          This is the only time that it is shown. Only a hash of it is kept.
+          Copy the token now: it is shown only once. Only its hash is stored.
         </Notice>
-        <CodeBlock code={token} label="Copy the token" />
+        <CodeBlock code={token} label="Copy token" />
         <p className="soft small">
-          Programs show it as <code>authorization: Bearer …</code>, the command takes it from{' '}
-          <code>SKEP_TOKEN</code>.
+          Send it as <code>authorization: Bearer …</code>. The CLI reads it from <code>SKEP_TOKEN</code>.
         </p>
       </div>
     </Dialog>
@@ -148,7 +145,7 @@ function columnsOf(onRevoke: (token: TokenView) => void): readonly Column<TokenV
     },
     {
       id: 'scopes',
-      title: 'May',
+      title: 'Scopes',
       width: 'minmax(7rem, 1.5fr)',
       cell: ({ scopes }) => (
         <span className="row">
@@ -162,13 +159,13 @@ function columnsOf(onRevoke: (token: TokenView) => void): readonly Column<TokenV
     },
     {
       id: 'where',
-      title: 'Where',
+      title: 'Access',
       width: 'minmax(8rem, 1.5fr)',
       wideOnly: true,
       cell: ({ space, queues, payloads }) => (
         <span className="soft">
-          {space} / {queues.join(', ')}
-          {!payloads && <Badge title="Payloads, results and logs are hidden from it">no payloads</Badge>}
+          {space} / {queues.join(', ')}{' '}
+          {!payloads && <Badge title="Cannot read payloads, results and logs">no payloads</Badge>}
         </span>
       ),
     },
@@ -181,14 +178,14 @@ function columnsOf(onRevoke: (token: TokenView) => void): readonly Column<TokenV
     },
     {
       id: 'created',
-      title: 'Made',
+      title: 'Created',
       width: '7rem',
       wideOnly: true,
       cell: ({ createdAt }) => <TimeAgo at={createdAt} />,
     },
     {
       id: 'expires',
-      title: 'Ends',
+      title: 'Expires',
       width: '7rem',
       wideOnly: true,
       cell: ({ expiresAt }) => <Expiry at={expiresAt} />,

@@ -1,13 +1,13 @@
 import type { WorkerSummary } from '../../../../src/operations/schema/wire-types.ts'
 
-/** An event loop that is later than this keeps heartbeats and answers waiting. */
+/** Event-loop lag above this delays heartbeats and acknowledgements. */
 const LATE_LOOP_MS = 250
 
 export function isLagging({ lagMs }: Pick<WorkerSummary, 'lagMs'>): boolean {
   return lagMs !== null && lagMs > LATE_LOOP_MS
 }
 
-/** How many workers have each version, most first. Those that tell none are left out. */
+/** The number of workers per version, largest first. Workers without a version are omitted. */
 export function versionsOf(
   workers: readonly Pick<WorkerSummary, 'version'>[],
 ): readonly (readonly [string, number])[] {

@@ -5,14 +5,14 @@ import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { bytesText, plural } from '../../format/numbers.ts'
 import { durationText } from '../../format/times.ts'
-import { to, useWord } from '../../router.ts'
+import { to, useUrlParam } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Card, Facts } from '../../ui/card.tsx'
 import { CodeBlock, Id } from '../../ui/code.tsx'
 import { Confirm, Dialog } from '../../ui/dialog.tsx'
 import { Menu } from '../../ui/menu.tsx'
+import { EmptyState, Loaded } from '../../ui/page-states.tsx'
 import { Badge } from '../../ui/state.tsx'
-import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
@@ -21,41 +21,41 @@ import { Notice } from '../shared/notice.tsx'
 import { isLagging, versionsOf } from './worker-facts.ts'
 import './workers.css'
 
-type Shown = 'here' | 'all'
+type Shown = 'live' | 'all'
 
-/** Who runs jobs, where, and how they are. */
+/** All workers with their load, version and health. */
 export function WorkersScreen(): ReactNode {
-  const [shown, setShown] = useWord<Shown>('show', 'here')
-  const [opened, setOpened] = useWord<string>('id', '')
-  const asked = useApi('workers.list', {}, { every: 5_000 })
+  const [shown, setShown] = useUrlParam<Shown>('show', 'live')
+  const [opened, setOpened] = useUrlParam<string>('id', '')
+  const request = useApi('workers.list', {}, { every: 5_000 })
   return (
     <Page
       title="Workers"
       name="Workers"
       actions={
         <Segments
-          label="Which workers"
+          label="Show workers"
           value={shown}
           onChange={setShown}
           options={[
-            { value: 'here', label: 'Here' },
-            { value: 'all', label: 'Also gone' },
+            { value: 'live', label: 'Live' },
+            { value: 'all', label: 'All' },
           ]}
         />
       }
     >
-      <Loaded asked={asked}>
+      <Loaded request={request}>
         {({ workers }) => {
           const live = workers.filter(({ life }) => life !== 'gone')
           const chosen = workers.find(({ id }) => id === opened)
           return (
             <>
-              <Skew workers={live} />
+              <VersionSkew workers={live} />
               <Unhandled />
               {workers.length === 0 ? (
                 <NoWorkers />
               ) : (
-                <WorkerTable workers={shown === 'here' ? live : workers} onOpen={setOpened} active={opened} />
+                <WorkerTable workers={shown === 'live' ? live : workers} onOpen={setOpened} active={opened} />
               )}
               {chosen && <WorkerDrawer worker={chosen} onClose={() => setOpened('')} />}
             </>
@@ -66,32 +66,32 @@ export function WorkersScreen(): ReactNode {
   )
 }
 
-function Skew({ workers }: { readonly workers: readonly WorkerSummary[] }): ReactNode {
+function VersionSkew({ workers }: { readonly workers: readonly WorkerSummary[] }): ReactNode {
   const versions = versionsOf(workers)
   if (versions.length < 2) return null
   return (
     <Notice tone="warn" icon="info">
-      Workers of different versions run:{' '}
-      {versions.map(([version, count]) => `${plural(count, 'worker')} of ${version}`).join(', ')}. That is
-      fine while you deploy, and a mistake when it stays.
+      Workers run different versions:{' '}
+      {versions.map(([version, count]) => `${plural(count, 'worker')} on ${version}`).join(', ')}. This is
+      expected only during a deploy.
     </Notice>
   )
 }
 
-/** More queues than these are a list of their own. */
-const MOST_ALONE = 12
+/** Further queues are behind a link. */
+const MAX_LISTED = 12
 
 /** Queues with ready jobs that no live worker handles. */
 function Unhandled(): ReactNode {
   const queues = useApi('queues.list', {}).data?.queues ?? []
   const alone = queues.filter(({ unhandled }) => unhandled > 0)
   if (alone.length === 0) return null
-  const shown = alone.length <= MOST_ALONE + 1 ? alone.length : MOST_ALONE
+  const shown = alone.length <= MAX_LISTED + 1 ? alone.length : MAX_LISTED
   return (
     <Notice tone="bad" icon="errors">
       <p>
         <strong>No worker for {alone.length === 1 ? 'this queue' : 'these queues'}.</strong>{' '}
-        {alone.length === 1 ? 'Its' : 'Their'} jobs wait until one comes.
+        {alone.length === 1 ? 'Its' : 'Their'} jobs wait until one connects.
       </p>
       <ul className="row wraps unhandled">
         {alone.slice(0, shown).map(({ queue, unhandled }) => (
@@ -126,7 +126,7 @@ function useColumns(): readonly Column<WorkerSummary>[] {
           <span className="row">
             <strong className="cut">{worker.host}</strong> <Life worker={worker} />
           </span>
-          <span className="small faint num">process {worker.pid}</span>
+          <span className="small faint num">PID {worker.pid}</span>
         </span>
       ),
     },
@@ -163,7 +163,7 @@ function useColumns(): readonly Column<WorkerSummary>[] {
       title: 'Memory',
       width: '5.5rem',
       align: 'end',
-      wideOnly: true,
+      roomyOnly: true,
       cell: ({ memoryBytes }) =>
         memoryBytes === null ? (
           <span className="faint">–</span>
@@ -181,7 +181,7 @@ function useColumns(): readonly Column<WorkerSummary>[] {
     },
     {
       id: 'seen',
-      title: 'Seen',
+      title: 'Heartbeat',
       width: '6.5rem',
       wideOnly: true,
       cell: ({ seenAt }) => <TimeAgo at={seenAt} />,
@@ -212,8 +212,8 @@ function WorkerTable({
   const columns = useColumns()
   if (workers.length === 0) {
     return (
-      <EmptyState title="No worker is here" icon="workers">
-        All that were seen are gone.
+      <EmptyState title="No live workers" icon="workers">
+        All known workers have stopped sending heartbeats.
       </EmptyState>
     )
   }
@@ -237,8 +237,8 @@ export function Life({ worker: { life, paused, command } }: { readonly worker: W
   if (command === 'pause') return <Badge tone="warn">pausing</Badge>
   if (life === 'unsure') {
     return (
-      <Badge tone="warn" title="It was not seen for a while">
-        unsure
+      <Badge tone="warn" title="Its last heartbeat is overdue">
+        no heartbeat
       </Badge>
     )
   }
@@ -249,7 +249,7 @@ function Lag({ worker }: { readonly worker: WorkerSummary }): ReactNode {
   if (worker.lagMs === null) return <span className="faint">–</span>
   const text = <span className="num">{durationText(worker.lagMs)}</span>
   return isLagging(worker) ? (
-    <Badge tone="warn" title="Its event loop is late: a handler keeps the CPU busy. Run it in threads.">
+    <Badge tone="warn" title="A handler blocks the event loop. Run it in threads.">
       {text}
     </Badge>
   ) : (
@@ -260,7 +260,7 @@ function Lag({ worker }: { readonly worker: WorkerSummary }): ReactNode {
 function WorkerMenu({ worker }: { readonly worker: WorkerSummary }): ReactNode {
   const [isStopping, setStopping] = useState(false)
   const send = useAct('workers.command', {
-    told: (_, { command }) =>
+    success: (_, { command }) =>
       ({
         pause: 'Worker paused',
         stop: 'Worker is stopping',
@@ -299,8 +299,8 @@ function WorkerMenu({ worker }: { readonly worker: WorkerSummary }): ReactNode {
           onConfirm={() => send.mutate({ id, command: 'stop' })}
         >
           <p>
-            The worker claims no more jobs, finishes its {worker.running} running jobs and exits. Its process
-            manager decides whether it is started again.
+            The worker claims no more jobs, finishes its {plural(worker.running, 'running job')} and exits.
+            Its process manager decides whether it is started again.
           </p>
         </Confirm>
       )}
@@ -317,19 +317,19 @@ function WorkerDrawer({
 }): ReactNode {
   const jobs = useApi('jobs.list', { query: `worker:${JSON.stringify(worker.id)} state:running`, limit: 20 })
   return (
-    <Dialog title={`${worker.host}, process ${worker.pid}`} size="drawer" onClose={onClose}>
+    <Dialog title={`${worker.host}, PID ${worker.pid}`} size="drawer" onClose={onClose}>
       <div className="stack loose">
-        <Card title="About it" actions={<Life worker={worker} />}>
+        <Card title="Details" actions={<Life worker={worker} />}>
           <Facts
             facts={[
               ['Running', `${worker.running} of ${worker.concurrency}`],
               ['Started', <TimeAgo key="started" at={worker.startedAt} />],
-              ['Seen', <TimeAgo key="seen" at={worker.seenAt} />],
-              ['Version', worker.version ?? 'not told'],
-              ['Node', worker.node ?? 'not told'],
-              ['Memory', worker.memoryBytes === null ? 'not told' : bytesText(worker.memoryBytes)],
-              ['Event loop late by', worker.lagMs === null ? 'not told' : durationText(worker.lagMs)],
-              ['Worker', <Id key="id" text={worker.id} />],
+              ['Last heartbeat', <TimeAgo key="seen" at={worker.seenAt} />],
+              ['Version', worker.version ?? '–'],
+              ['Node', worker.node ?? '–'],
+              ['Memory', worker.memoryBytes === null ? '–' : bytesText(worker.memoryBytes)],
+              ['Event-loop lag', worker.lagMs === null ? '–' : durationText(worker.lagMs)],
+              ['ID', <Id key="id" text={worker.id} />],
             ]}
           />
         </Card>
@@ -345,7 +345,7 @@ function WorkerDrawer({
           </ul>
         </Card>
         {jobs.data && jobs.data.jobs.length > 0 && (
-          <Card title="Runs now">
+          <Card title="Running jobs">
             <ul className="stack tight">
               {jobs.data.jobs.map(({ id, queue, startedAt }) => (
                 <li key={id} className="row spread">
@@ -366,7 +366,7 @@ function WorkerDrawer({
 function NoWorkers(): ReactNode {
   return (
     <EmptyState title="No workers" icon="workers">
-      A worker takes jobs and runs your handlers, in your own process or by the command.
+      A worker claims jobs and runs your handlers, in your own process or with the CLI.
       <CodeBlock
         code={
           'const worker = skep.worker([sendMail.handle(async ({ payload }) => …)])\n\n# or from the command line\nnpx skep worker jobs.ts'

@@ -3,11 +3,11 @@ import type { IconName } from '../../ui/icon.tsx'
 import { type JobState, StateShape } from '../../ui/state.tsx'
 import type { Mark, TreeStep } from './step-tree.ts'
 
-/** How a run stands to a step, in a word. */
-export const MARK_WORDS: Readonly<Record<Mark, string>> = {
+/** The status of a step in a run, as a label. */
+export const MARK_LABELS: Readonly<Record<Mark, string>> = {
   done: 'done',
   current: 'running',
-  waits: 'waits',
+  waits: 'waiting',
   failed: 'failed',
   cancelled: 'cancelled',
   todo: 'pending',
@@ -23,7 +23,7 @@ const STATES: Readonly<Partial<Record<Mark, JobState>>> = {
   cancelled: 'cancelled',
 }
 
-/** A shape for each mark, so that colour is never the only sign. */
+/** A shape per status, so that color is never the only cue. */
 export function MarkShape({ mark }: { readonly mark: Mark }): ReactNode {
   const state = STATES[mark]
   if (state) return <StateShape state={state} />
@@ -63,18 +63,18 @@ export const KIND_ICONS: Readonly<Record<TreeStep['kind'], IconName>> = {
   signal: 'receivers',
 }
 
-export const KIND_WORDS: Readonly<Record<TreeStep['kind'], string>> = {
-  step: 'a step',
-  member: 'a branch',
-  each: 'one job for each item',
+export const KIND_LABELS: Readonly<Record<TreeStep['kind'], string>> = {
+  step: 'step',
+  member: 'branch',
+  each: 'one job per item',
   parallel: 'parallel',
-  when: 'a choice',
-  repeat: 'a loop',
-  sleep: 'a sleep',
+  when: 'condition',
+  repeat: 'loop',
+  sleep: 'sleep',
   signal: 'wait for signal',
 }
 
-/** The second line of a step: what it does, or how far it is. */
+/** The second line of a step: what it does, or its progress. */
 export function aboutText(step: TreeStep): string {
   const { members, queue, flow, note, kind } = step
   if (members !== null) {
@@ -83,5 +83,5 @@ export function aboutText(step: TreeStep): string {
   }
   if (flow !== null) return `flow ${flow}${note === null ? '' : `, ${note}`}`
   if (queue !== null) return queue === step.name ? (note ?? 'job') : queue
-  return note ?? KIND_WORDS[kind]
+  return note ?? KIND_LABELS[kind]
 }

@@ -2,24 +2,24 @@ import { useEffect, useState } from 'react'
 import type { BulkAction, OutputOf } from '../../../../src/operations/schema/wire-types.ts'
 import { call } from '../../api/client.ts'
 
-export interface WholeCount {
+export interface ExactCount {
   readonly count: number
-  /** How many jobs were looked at so far. */
+  /** The number of jobs scanned so far. */
   readonly searched: number
-  /** Every job was counted: the number is exact. */
-  readonly isWhole: boolean
+  /** All jobs were scanned, so the count is exact. */
+  readonly isComplete: boolean
   readonly error: Error | null
 }
 
-const NOTHING: WholeCount = { count: 0, searched: 0, isWhole: false, error: null }
+const INITIAL: ExactCount = { count: 0, searched: 0, isComplete: false, error: null }
 
-/** Counts the jobs that an action would change, to the end: page after page while this is shown. */
-export function useWholeCount(query: string, action: BulkAction, isOn: boolean): WholeCount {
-  const [counted, setCounted] = useState(NOTHING)
+/** Counts exactly how many jobs an action would change, page by page while mounted. */
+export function useExactCount(query: string, action: BulkAction, isOn: boolean): ExactCount {
+  const [counted, setCounted] = useState(INITIAL)
   useEffect(() => {
     if (!isOn) return
     const abort = new AbortController()
-    setCounted(NOTHING)
+    setCounted(INITIAL)
     const count = async (): Promise<void> => {
       let cursor: string | null = null
       let sum = 0
@@ -33,7 +33,8 @@ export function useWholeCount(query: string, action: BulkAction, isOn: boolean):
         cursor = page.cursor ?? null
         sum += page.count
         searched += page.searched ?? 0
-        if (!abort.signal.aborted) setCounted({ count: sum, searched, isWhole: cursor === null, error: null })
+        if (!abort.signal.aborted)
+          setCounted({ count: sum, searched, isComplete: cursor === null, error: null })
       } while (cursor !== null && !abort.signal.aborted)
     }
     count().catch((error: unknown) => {

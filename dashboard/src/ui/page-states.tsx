@@ -3,7 +3,7 @@ import { codeOf } from '../api/query.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 
-/** Nothing is here, and that is told together with what could be. */
+/** Shown instead of an empty list, with a hint on how to fill it. */
 export function EmptyState({
   title,
   children,
@@ -27,7 +27,16 @@ export function EmptyState({
   )
 }
 
-/** What went wrong, in the words of the server, with its code. */
+const TITLES: Readonly<Record<string, string>> = {
+  NOT_FOUND: 'Not found',
+  JOB_NOT_FOUND: 'Job not found',
+  SCHEDULE_NOT_FOUND: 'Schedule not found',
+  FORBIDDEN: 'Not allowed',
+  STORE_UNAVAILABLE: 'Store unavailable',
+  UNREACHABLE: 'Server unreachable',
+}
+
+/** An error message from the server, with its code. */
 export function ErrorState({
   error,
   onRetry,
@@ -41,7 +50,7 @@ export function ErrorState({
       <span className="empty-icon empty-icon-bad">
         <Icon name="errors" size={22} />
       </span>
-      <h2>That did not work</h2>
+      <h2>{TITLES[code ?? ''] ?? 'Request failed'}</h2>
       <p className="empty-text wrap-anywhere">{error.message}</p>
       {code && <code className="faint">{code}</code>}
       {onRetry && (
@@ -53,7 +62,7 @@ export function ErrorState({
   )
 }
 
-/** Stands where text will be. */
+/** A placeholder while content loads. */
 export function Skeleton({
   lines = 3,
   height,
@@ -65,7 +74,7 @@ export function Skeleton({
     <div className="skeleton" role="status" aria-label="Loading">
       {height === undefined ? (
         Array.from({ length: lines }, (_, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
+          // biome-ignore lint/suspicious/noArrayIndexKey: the lines are identical
           <span key={index} style={{ width: `${90 - ((index * 17) % 40)}%` }} />
         ))
       ) : (
@@ -75,23 +84,26 @@ export function Skeleton({
   )
 }
 
-interface Asked<Data> {
+interface Loadable<Data> {
   readonly data: Data | undefined
   readonly error: Error | null
   readonly refetch: () => unknown
 }
 
-/** Shows what was asked for: bones until it is here, the error if there is none, and old data rather than an error. */
+/**
+ * Renders the data of a request: a skeleton while it loads, the error if there is no data, and stale data
+ * rather than an error.
+ */
 export function Loaded<Data>({
-  asked,
+  request,
   children,
   skeleton,
 }: {
-  readonly asked: Asked<Data>
+  readonly request: Loadable<Data>
   readonly children: (data: Data) => ReactNode
   readonly skeleton?: ReactNode
 }): ReactNode {
-  if (asked.data !== undefined) return children(asked.data)
-  if (asked.error) return <ErrorState error={asked.error} onRetry={() => void asked.refetch()} />
+  if (request.data !== undefined) return children(request.data)
+  if (request.error) return <ErrorState error={request.error} onRetry={() => void request.refetch()} />
   return skeleton ?? <Skeleton lines={6} />
 }

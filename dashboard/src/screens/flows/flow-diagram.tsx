@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react'
-import { useWord } from '../../router.ts'
+import { useUrlParam } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
 import { classes } from '../../ui/classes.ts'
-import { Skeleton } from '../../ui/states-of-page.tsx'
+import { Skeleton } from '../../ui/page-states.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 import { useGraph } from './lazy-graph.ts'
-import { MARK_WORDS, MarkShape } from './marks.tsx'
+import { MARK_LABELS, MarkShape } from './step-labels.tsx'
 import { StepList } from './step-list.tsx'
 import { StepPanel, stepOf } from './step-panel.tsx'
 import type { Mark, TreeStep } from './step-tree.ts'
@@ -13,16 +13,16 @@ import './flows.css'
 
 const SHOWN_MARKS: readonly Mark[] = ['done', 'current', 'waits', 'failed', 'todo', 'skipped']
 
-/** The steps as a graph and as a list, and what is known about the one that is chosen. */
-export function FlowPicture({
+/** The steps as a graph and a list, with details of the selected step. */
+export function FlowDiagram({
   steps,
   onRetry,
 }: {
   readonly steps: readonly TreeStep[]
   readonly onRetry: ((name: string) => void) | null
 }): ReactNode {
-  const [view, setView] = useWord<'both' | 'list'>('view', 'both')
-  const [chosen, setChosen] = useWord<string>('step', '')
+  const [view, setView] = useUrlParam<'both' | 'list'>('view', 'both')
+  const [chosen, setChosen] = useUrlParam<string>('step', '')
   const Graph = useGraph()
   const step = chosen === '' ? null : stepOf(steps, chosen)
   const hasRun = steps.some(({ mark }) => mark !== null)
@@ -32,7 +32,7 @@ export function FlowPicture({
       title="Steps"
       actions={
         <Segments
-          label="How steps are shown"
+          label="View"
           value={view}
           onChange={setView}
           options={[
@@ -44,9 +44,9 @@ export function FlowPicture({
     >
       <div
         className={classes(
-          'flow-picture',
-          view === 'list' && 'flow-picture-list',
-          step && 'flow-picture-panel',
+          'flow-diagram',
+          view === 'list' && 'flow-diagram-list',
+          step && 'flow-diagram-panel',
         )}
       >
         <StepList steps={steps} selected={chosen || null} onSelect={setChosen} />
@@ -68,7 +68,7 @@ export function FlowPicture({
               <span className="step-sign">
                 <MarkShape mark={mark} />
               </span>
-              {MARK_WORDS[mark]}
+              {MARK_LABELS[mark]}
             </span>
           ))}
           <span className="row">

@@ -3,8 +3,8 @@ import { to } from '../../router.ts'
 
 type Cause = JobDetail['explanation']['causes'][number]
 
-/** Where the ids that causes name lead: jobs, runs, groups and workers. */
-export function linksOfCauses(causes: readonly Cause[]): ReadonlyMap<string, string> {
+/** Links for the ids in causes: jobs, runs, groups and workers. */
+export function causeLinks(causes: readonly Cause[]): ReadonlyMap<string, string> {
   const links = new Map<string, string>()
   const pathOf = { job: to.job, run: to.run } as const
   for (const cause of causes) {

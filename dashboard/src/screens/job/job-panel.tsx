@@ -2,12 +2,12 @@ import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import type { JobDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
-import { to, useWord } from '../../router.ts'
+import { to, useUrlParam } from '../../router.ts'
 import { classes } from '../../ui/classes.ts'
 import { Id } from '../../ui/code.tsx'
+import { Loaded, Skeleton } from '../../ui/page-states.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { StateBadge } from '../../ui/state.tsx'
-import { Loaded, Skeleton } from '../../ui/states-of-page.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { Attempts } from './attempts.tsx'
 import { Data } from './data.tsx'
@@ -19,7 +19,7 @@ import { Why } from './why.tsx'
 
 type Part = 'overview' | 'data' | 'attempts' | 'logs'
 
-/** Everything about one job, in a page and in a drawer alike. */
+/** Everything about one job, for the page and the drawer. */
 export function JobPanel({
   id,
   isNarrow = false,
@@ -27,9 +27,9 @@ export function JobPanel({
   readonly id: string
   readonly isNarrow?: boolean
 }): ReactNode {
-  const asked = useApi('jobs.get', { id }, { keeps: false, every: 5_000 })
+  const request = useApi('jobs.get', { id }, { keeps: false, every: 5_000 })
   return (
-    <Loaded asked={asked} skeleton={<Skeleton lines={8} />}>
+    <Loaded request={request} skeleton={<Skeleton lines={8} />}>
       {(detail) => <Parts detail={detail} isNarrow={isNarrow} />}
     </Loaded>
   )
@@ -38,9 +38,9 @@ export function JobPanel({
 function Parts({ detail, isNarrow }: { readonly detail: JobDetail; readonly isNarrow: boolean }): ReactNode {
   const { job, attempts } = detail
   const Title = isNarrow ? 'h2' : 'h1'
-  const inUrl = useWord<Part>('part', 'overview')
+  const inUrl = useUrlParam<Part>('part', 'overview')
   const inState = useState<Part>('overview')
-  // The address belongs to the list behind the drawer.
+  // In a drawer the URL belongs to the list behind it.
   const [part, setPart] = isNarrow ? inState : inUrl
   return (
     <article className="job stack" aria-label={`Job ${job.id}`}>
@@ -61,12 +61,12 @@ function Parts({ detail, isNarrow }: { readonly detail: JobDetail; readonly isNa
       {job.progress && job.state !== 'done' && (
         <Progress
           value={partOf(job.progress.value)}
-          label="Progress of the job"
+          label="Job progress"
           note={[amount(job.progress.value), job.progress.note].filter(Boolean).join(' · ')}
         />
       )}
       <Tabs<Part>
-        label="Parts of the job"
+        label="Job sections"
         value={part}
         onChange={setPart}
         tabs={[
@@ -100,7 +100,7 @@ function Parts({ detail, isNarrow }: { readonly detail: JobDetail; readonly isNa
   )
 }
 
-/** Handlers say a number of their choice, usually percent. */
+/** Handlers report any number, usually a percentage. */
 function partOf(value: number): number | null {
   return value >= 0 && value <= 100 ? value / 100 : null
 }
