@@ -33,9 +33,7 @@ import {
 } from './names.ts'
 
 /** The pages for users. */
-const all = pages().filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))
-/** Without the table of mutants, which names faults of other queues and is generated. */
-const written = all.filter(({ path }) => path !== 'docs/mutants.md')
+const written = pages().filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))
 const deployed: readonly Code[] = readdirSync(join(root, 'deploy'), { recursive: true, encoding: 'utf8' })
   .filter((name) => /\.(ya?ml|json|service)$/.test(name))
   .flatMap((name) =>
@@ -165,7 +163,7 @@ describe('the pages', () => {
   })
 
   it('name only events that exist, and all of them', () => {
-    const listened = all.flatMap((page) =>
+    const listened = written.flatMap((page) =>
       [...page.text.matchAll(/\bskep\.on\(\s*['"](\w+)['"]/g)].map(([, name]) => `${page.path}: ${name}`),
     )
     const [table] = firstCells(readPage('docs/events.md'), /^Event$/)
@@ -176,7 +174,7 @@ describe('the pages', () => {
   })
 
   it('name only files of the repository that exist', () => {
-    const named = all
+    const named = written
       .flatMap(spansOf)
       .flatMap(({ at, text }) =>
         [
@@ -195,7 +193,7 @@ describe('the pages', () => {
 
 describe('figures', () => {
   it('of mutants stand in their table alone', () => {
-    const [, total] = / checks all (\d+) of them/.exec(readPage('docs/mutants.md').text) ?? []
+    const [, total] = / checks all (\d+) of them/.exec(readPage('test/mutants/README.md').text) ?? []
     const stated = written.flatMap((page) => figuresIn(page, /\b([\d,]+)(?: of [\d,]+)? mutants\b/g))
 
     expect(Number(total)).toBeGreaterThan(400)
