@@ -162,7 +162,7 @@ export { type HoldKind, matches as matchesPattern, mayMeet as patternsMayMeet } 
 export { type KeyRange, parseKeyRanges, printKeyRange } from './core/lanes/key-range.ts'
 export { LIMITS } from './core/limits.ts'
 export { assertName, assertPattern, show as showValue } from './core/names.ts'
-export { assertOptions, type OptionKeys, optionKeys } from './core/options.ts'
+export { assertFlags, assertOptions, type OptionKeys, optionKeys } from './core/options.ts'
 export {
   archive,
   type Backoff,

@@ -74,6 +74,9 @@ interface ErrorsEnv {
   readonly runtime: Runtime
   readonly space: string
   readonly ready: () => Promise<unknown>
+  /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
+  readonly patient: Store
+  readonly readyToWrite: () => Promise<unknown>
   /** Writes what this process has gathered. */
   readonly flush: () => Promise<unknown>
 }
@@ -131,13 +134,20 @@ export class ErrorGroups {
   }
 
   async #setMuted(id: string, muted: Mute | null): Promise<ErrorGroupView | null> {
-    const { store, runtime, space } = this.#env
-    const now = await this.#begin()
+    const { patient, runtime, space, readyToWrite } = this.#env
+    await readyToWrite()
+    await this.#env.flush()
+    const now = runtime.now()
     for (let tries = 0; tries < TRIES; tries++) {
-      const stored = await this.#read(id)
-      if (stored === null) return null
+      const stored = await this.#read(id, patient)
+      if (stored === null && tries > 0) return null
+      if (stored === null) {
+        // What this process has gathered could not be written while the store was away.
+        await this.#env.flush()
+        continue
+      }
       const body: ErrorGroupBody = { ...stored.body, muted }
-      const { results } = await store.putRecords({
+      const { results } = await patient.putRecords({
         scope: space,
         kind: ERROR_KIND,
         records: [
@@ -165,11 +175,14 @@ export class ErrorGroups {
     return this.#env.runtime.now()
   }
 
-  async #read(id: string): Promise<{ readonly body: ErrorGroupBody; readonly revision: string } | null> {
+  async #read(
+    id: string,
+    store: Store = this.#env.store,
+  ): Promise<{ readonly body: ErrorGroupBody; readonly revision: string } | null> {
     if (!/^[0-9a-f]{16}$/.test(id)) {
       throw new SkepError('OPTION_INVALID', `${show(id)} is not the id of an error group.`)
     }
-    const { store, space } = this.#env
+    const { space } = this.#env
     const { records } = await store.getRecords({ scope: space, kind: ERROR_KIND, ids: [id] })
     const body = records[0] ? readGroup(records[0].body) : null
     return records[0] && body ? { body, revision: records[0].revision } : null

@@ -1,11 +1,25 @@
 import type { RecordStore } from '../store/records.ts'
 
-/** The records of a store that is asked for its schema first, as every call does. */
-export function readyRecords(store: RecordStore, ready: () => Promise<unknown>): RecordStore {
+/**
+ * The records of a store that is asked for its schema first, as every call does. `patient` is the same store with the patience of an
+ * enqueue, for what writes.
+ */
+export function readyRecords(
+  store: RecordStore,
+  {
+    patient,
+    ready,
+    readyToWrite,
+  }: {
+    readonly patient: RecordStore
+    readonly ready: () => Promise<unknown>
+    readonly readyToWrite: () => Promise<unknown>
+  },
+): RecordStore {
   return {
     async putRecords(call) {
-      await ready()
-      return store.putRecords(call)
+      await readyToWrite()
+      return patient.putRecords(call)
     },
     async getRecords(call) {
       await ready()
@@ -16,8 +30,8 @@ export function readyRecords(store: RecordStore, ready: () => Promise<unknown>):
       return store.listRecords(call)
     },
     async removeRecords(call) {
-      await ready()
-      return store.removeRecords(call)
+      await readyToWrite()
+      return patient.removeRecords(call)
     },
   }
 }

@@ -1,6 +1,7 @@
 import { StoreError } from '../core/errors.ts'
 import { type Runtime, sleep } from '../runtime/runtime.ts'
 import { retryDelayMs } from '../runtime/supervise.ts'
+import type { RecordStore } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 
 /** A caller is waiting, and a process has one or two such calls at a time: it may ask this often. */
@@ -42,8 +43,10 @@ const WRITES = [
   'hold',
   'moveRuns',
   'pauseSchedules',
+  'prune',
   'putSchedules',
   'release',
+  'removeRecords',
   'removeSchedules',
   'resumeSchedules',
   'setLimits',
@@ -52,12 +55,21 @@ const WRITES = [
 
 /** What those look at before or after. */
 const READS = [
+  'count',
+  'counts',
   'get',
+  'getGroups',
+  'getRecords',
   'getRuns',
   'getSchedules',
   'holds',
+  'limits',
   'list',
+  'listRecords',
+  'listSchedules',
   'openMembers',
+  'outcomes',
+  'workers',
 ] as const satisfies readonly (keyof Store)[]
 
 /**
@@ -74,5 +86,31 @@ export function patientStore<Given extends Store>(store: Given, patience: Patien
   }
   repeat(WRITES, ({ effect }) => effect === 'none')
   repeat(READS, () => true)
+  patient['putRecords'] = (call: Parameters<Store['putRecords']>[0]) => putPatiently(store, patience, call)
   return patient as unknown as Given
+}
+
+/**
+ * Writes records. Unlike other writes, those that replace a revision are repeated after a lost reply too: one that had its effect is
+ * `ok` again as long as its own revision is stored. If it is refused then, another writer came after it or before it, and which of
+ * the two is not known. One that replaces whatever is there, or makes a record, might undo what others did meanwhile.
+ */
+async function putPatiently(
+  store: RecordStore,
+  patience: Patience,
+  call: Parameters<RecordStore['putRecords']>[0],
+): ReturnType<RecordStore['putRecords']> {
+  const isRepeatable = call.records.every(({ expect }) => typeof expect === 'string')
+  let lost: StoreError | null = null as StoreError | null
+  const send = async (): ReturnType<RecordStore['putRecords']> => {
+    try {
+      return await store.putRecords(call)
+    } catch (error) {
+      if (error instanceof StoreError && error.effect !== 'none') lost = error
+      throw error
+    }
+  }
+  const reply = await patiently(patience, send, ({ effect }) => effect === 'none' || isRepeatable)
+  if (lost !== null && reply.results.includes('refused')) throw lost
+  return reply
 }

@@ -20,10 +20,12 @@ import { consoleLogger, harmless, type Logger } from '../runtime/logger.ts'
 import { type Runtime, systemRuntime } from '../runtime/runtime.ts'
 import type { RecordStore } from '../store/records.ts'
 import type { Durability, InsertResult, Store } from '../store/store.ts'
+import { assertEvent } from '../worker/event-names.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/log-writer.ts'
 import { assertWhole, type WorkerOptions } from '../worker/options.ts'
 import { countInserted } from '../worker/settler.ts'
+import { assertParts } from './assert-parts.ts'
 import { Bulk } from './bulk/bulk.ts'
 import { BulkBook } from './bulk/record.ts'
 import type { ClientEnv } from './client-env.ts'
@@ -174,20 +176,17 @@ export class Skep {
 
   constructor(options: SkepOptions) {
     assertOptions(KEYS, options)
-    if (typeof options?.store?.insert !== 'function') {
-      throw new SkepError(
-        'CONFIG_INVALID',
-        'createSkep needs a store: memoryStore(), sqliteStore({ file }) or postgresStore({ url }).',
-      )
-    }
+    assertParts(options)
     const { store: given, space = 'default', payloadBytes = LIMITS.payloadBytes, telemetry = null } = options
+    // Only a logger that was left out is replaced: null is refused.
+    const { logger: givenLogger = consoleLogger } = options
     assertName('Space', space)
     assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
     this.space = space
     this.#options = options
 
     const runtime = options.runtime ?? systemRuntime()
-    const logger = harmless(options.logger ?? consoleLogger)
+    const logger = harmless(givenLogger)
     const patienceMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
     const storeMs = toMs('storeTimeout', options.storeTimeout ?? '60s')
     const store = answeringStore(given, { runtime, callMs: storeMs, insertMs: patienceMs })
@@ -263,9 +262,10 @@ export class Skep {
     this.bulk = new Bulk({
       ...env,
       book: new BulkBook(store, space),
+      patientBook: new BulkBook(env.patient, space),
       onBuried: buriedListener(env, events),
     })
-    this.records = readyRecords(store, env.ready)
+    this.records = readyRecords(store, env)
     this.notifier = new NotifierAccess(notifier, space, () => this.#assertOpen())
 
     const declarations = new Declarations(env)
@@ -408,6 +408,7 @@ export class Skep {
     name: Name,
     listener: (event: WorkerEvents[Name]) => unknown,
   ): () => void {
+    assertEvent(name, listener)
     return this.#env.events.on(name, listener)
   }
 

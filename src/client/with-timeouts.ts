@@ -171,8 +171,6 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
     getRuns: (call) => inTime('getRuns', callMs, () => store.getRuns(call)),
     listRuns: (call) => inTime('listRuns', callMs, () => store.listRuns(call)),
     countRuns: (call) => inTime('countRuns', callMs, () => store.countRuns(call)),
-    putFlows: (call) => inTime('putFlows', callMs, () => store.putFlows(call)),
-    getFlows: (call) => inTime('getFlows', callMs, () => store.getFlows(call)),
     getGroups: (call) => inTime('getGroups', callMs, () => store.getGroups(call)),
     outcomes: (call) => inTime('outcomes', callMs, () => store.outcomes(call)),
     openMembers: (call) => inTime('openMembers', callMs, () => store.openMembers(call)),

@@ -22,6 +22,8 @@ export const LIMITS = {
   undoSteps: 1_000,
   /** Jobs on one page of a list. */
   pageJobs: 200,
+  /** What is stored of the jobs on one page of a server's list. */
+  pageBytes: 4_194_304,
   priority: 100,
   errorMessageBytes: 4_096,
   errorStackBytes: 16_384,

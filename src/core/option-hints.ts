@@ -192,11 +192,7 @@ interface Known {
 export function hintOf({ place, keys }: Known, name: string, places: readonly Known[]): OptionHint {
   const plain = plainOf(name)
   const names = Object.keys(keys)
-  const nearest = (most: number): string | undefined =>
-    names
-      .map((one) => ({ one, distance: distanceOf(plainOf(one), plain) }))
-      .filter(({ distance }) => distance <= most)
-      .sort((a, b) => a.distance - b.distance)[0]?.one
+  const nearest = (most: number): string | undefined => nearestOf(names, plain, most)
   const meant = (one: string): OptionHint => ({ text: `Did you mean ${JSON.stringify(one)}?`, name: one })
 
   const typo = plain.length > 2 ? nearest(1) : nearest(0)
@@ -208,6 +204,19 @@ export function hintOf({ place, keys }: Known, name: string, places: readonly Kn
   if (at.length > 0) return { text: `It is an option of ${at.join(', ')}.`, name: null }
   const near = plain.length > 4 ? nearest(plain.length > 7 ? 3 : 2) : undefined
   return near === undefined ? { text: '', name: null } : meant(near)
+}
+
+/** The name that was probably meant: a short one may differ in one character, a longer one in up to three. */
+export function nearestName(names: readonly string[], name: string): string | undefined {
+  const plain = plainOf(name)
+  return nearestOf(names, plain, plain.length > 7 ? 3 : plain.length > 4 ? 2 : plain.length > 2 ? 1 : 0)
+}
+
+function nearestOf(names: readonly string[], plain: string, most: number): string | undefined {
+  return names
+    .map((one) => ({ one, distance: distanceOf(plainOf(one), plain) }))
+    .filter(({ distance }) => distance <= most)
+    .sort((a, b) => a.distance - b.distance)[0]?.one
 }
 
 function plainOf(name: string): string {

@@ -43,6 +43,16 @@ export function assertOptions(known: OptionKeys, options: object | undefined | n
   for (const name in options) if (keys[name] !== true) refuseName(known, name)
 }
 
+/** Refuses what is neither true nor false: `'false'`, as an environment variable has it, would count as true. */
+export function assertFlags(place: string, flags: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(flags)) {
+    if (value === undefined || typeof value === 'boolean') continue
+    throw new SkepError('OPTION_INVALID', `${name} of ${place} is ${show(value)}; use true or false.`, {
+      facts: { place, name },
+    })
+  }
+}
+
 function refuseValue({ place, keys }: OptionKeys, options: unknown): never {
   throw new SkepError(
     'OPTION_INVALID',

@@ -1,5 +1,5 @@
 /** The names of all options of a server. Whatever is not among them is refused, with what was probably meant. */
-import { assertOptions, type OptionKeys, optionKeys, SkepError } from '../index.ts'
+import { assertFlags, assertOptions, type OptionKeys, optionKeys, SkepError } from '../index.ts'
 import type { RedactOptions } from '../operations/redaction/redact.ts'
 import type { AuditOptions } from './access/audit.ts'
 import type { AccessOptions, Grant } from './access/options.ts'
@@ -124,6 +124,9 @@ const HOOK = optionKeys<AlertHook>('a hook of alerts', {
 export function assertServerOptions(keys: OptionKeys, options: ServerOptions): void {
   assertOptions(keys, options)
   const { rates, redact, audit, tokens, receivers, alerts } = options
+  const { bulk, open, insecure, plainHttp, readOnly } = options
+  const { grpc } = options as NodeServerOptions
+  assertFlags(keys.place, { bulk, open, insecure, plainHttp, readOnly, grpc })
   assertOptions(RATES, rates)
   for (const rate of Object.values(rates ?? {})) if (rate !== null) assertOptions(RATE, rate)
   if (redact !== false) assertOptions(REDACT, redact)

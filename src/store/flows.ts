@@ -30,21 +30,6 @@ export interface FlowStore {
    */
   countRuns(call: CountRunsCall): Promise<CountRunsReply>
 
-  /**
-   * Keeps how flows look, so that they can be drawn without their code. What stands already is left alone; one of the same
-   * name and version that looks different is replaced, and told as it was. Redis: HSET of the space, by name and version.
-   */
-  putFlows(call: {
-    readonly space: string
-    readonly flows: readonly FlowOutline[]
-  }): Promise<{ readonly changed: readonly FlowOutline[] }>
-
-  /** The flows that were put, or the versions of one: by name and version. Redis: HGETALL of the space. */
-  getFlows(call: {
-    readonly space: string
-    readonly name?: string
-  }): Promise<{ readonly flows: readonly FlowOutline[] }>
-
   /** Groups by id; null where there is none in that space. Redis: HGETALL each. */
   getGroups(call: {
     readonly space: string
@@ -115,14 +100,6 @@ export interface ListRunsCall {
   readonly root?: string
   readonly limit: number
   readonly cursor: string | null
-}
-
-/** How a flow looks. */
-export interface FlowOutline {
-  readonly name: string
-  readonly version: number
-  /** JSON text, see `flows/outline.ts`. */
-  readonly outline: string
 }
 
 export interface CountRunsCall {

@@ -197,8 +197,8 @@ export interface Capabilities {
    */
   readonly tellsInOrder?: boolean
   /**
-   * An insert with unique keys or given ids can have to wait for a transaction that a program left open. Then such
-   * inserts go apart from all others, with {@link InsertCall.lockWaitMs}. @default false
+   * An insert with unique keys or given ids can have to wait for a transaction that a program left open. Then such inserts, and
+   * settlements that enqueue such jobs, go apart from all others, with {@link InsertCall.lockWaitMs}. @default false
    */
   readonly waitsForKeys?: boolean
 }
@@ -404,6 +404,12 @@ export interface Settlement {
 export interface SettleCall {
   readonly settlements: readonly Settlement[]
   readonly claim?: Omit<ClaimCall, 'now'>
+  /**
+   * How long the call may wait for each lock that another transaction holds. After that it fails with `STORE_BUSY`, and nothing is
+   * claimed; what it settled all the same is `ok` again when it is repeated. Left out: as long as a call may take. See
+   * {@link Capabilities.waitsForKeys}.
+   */
+  readonly lockWaitMs?: number
   readonly now?: number
 }
 

@@ -14,11 +14,11 @@ import { settleFencingCases } from './store/claim/settle-fencing.ts'
 import { concurrencyCases } from './store/concurrency.ts'
 import { crowdCases } from './store/crowd.ts'
 import { chainCases } from './store/flows/chains.ts'
-import { outlineCases } from './store/flows/definitions.ts'
 import { groupEnqueueCases } from './store/flows/group-enqueues.ts'
 import { groupCases } from './store/flows/groups.ts'
 import { openGroupCases } from './store/flows/open-groups.ts'
 import { flowRetentionCases } from './store/flows/retention.ts'
+import { runCountCases } from './store/flows/run-counts.ts'
 import { runCases } from './store/flows/runs.ts'
 import { handlesCases } from './store/handles.ts'
 import { notesCases } from './store/job-log.ts'
@@ -138,7 +138,7 @@ export function describeStore(
     describe('groups and chains', () => chainCases(test))
     describe('what groups enqueue', () => groupEnqueueCases(test))
     describe('runs', () => runCases(test))
-    describe('flows', () => outlineCases(test))
+    describe('flows', () => runCountCases(test))
     describe('what is kept of groups and runs', () => flowRetentionCases(test))
     describe('holds', () => holdsCases(test))
     describe('notes', () => notesCases(test))

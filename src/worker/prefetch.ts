@@ -136,6 +136,7 @@ export class Window {
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
       const { spec } = line
+      if (line.isClogged) continue
       if (line.hasNews) line.newsAt = now
       if (!line.hot) {
         // What is told by notices is not told by ranges of keys.
@@ -215,6 +216,7 @@ export class Window {
   /** How many more jobs of this queue there is use for now. */
   room(spec: HandlerSpec): number {
     const line = this.#lineOf.get(spec) as Line
+    if (line.isClogged) return 0
     const spare = line.ahead(Math.min(this.#concurrency, spec.concurrency))
     const coming = line.waiting.size + line.asked
     return this.#free(line, this.#concurrency - this.#busy) * spec.batch + spare - coming
@@ -274,6 +276,14 @@ export class Window {
       if (!isTopUp) line.gave(line.full)
       if (limited !== null) line.limited = limited.includes(index)
     }
+  }
+
+  /** The outcome of a run waits for another transaction, or does so no longer. */
+  hold(spec: HandlerSpec, isHeld: boolean): void {
+    const line = this.#lineOf.get(spec)
+    if (line === undefined) return
+    if (line.isClogged) line.hot = true
+    line.held += isHeld ? 1 : -1
   }
 
   /** A lease of this queue is about to end, which may make room for another. */

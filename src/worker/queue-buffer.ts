@@ -27,6 +27,8 @@ const FULL_IN_A_ROW = 128
 const LEAST_LIMITED = 64
 /** The most for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
 const MOST_AWAY_AT_ONCE = 1_000
+/** With so many outcomes of a queue that wait for other transactions no more of its jobs are claimed. */
+const MOST_HELD = 500
 /** The pace assumed of a queue whose claimed jobs found no slot. */
 const STALLED_MS = 60_000
 
@@ -52,6 +54,8 @@ export class Line {
   readonly #perClaimWithNews: number
   readonly waiting: WaitingRuns = new WaitingRuns()
   running = 0
+  /** Runs that have ended and whose outcomes wait for another transaction, see `HeldSettlements`. */
+  held = 0
   /** The store may have work. Set by hints, timers, polls and full claims; cleared when a claim is sent. */
   hot = true
   /** The last claim brought something. So work may be flowing, and asking again costs little when a call goes out anyway. */
@@ -116,6 +120,11 @@ export class Line {
     const atOnce = this.limited ? MOST_AT_ONCE : this.#perClaim
     const startsInTime = (slots * this.spec.batch * aheadMs) / Math.max(this.meanMs, 0.01)
     return Math.min(AHEAD_SHARE * atOnce, Math.floor(startsInTime))
+  }
+
+  /** Whether so many outcomes of this queue wait to be saved that more of them would help no one. */
+  get isClogged(): boolean {
+    return this.held >= MOST_HELD
   }
 
   /** Whether there may be a claim beside those that are not answered yet. */

@@ -29,6 +29,10 @@ export class Run {
   holds = true
   /** Jobs that shall be inserted when, and only when, this run's success is saved. */
   enqueued: NewJob[] | null = null
+  /** Some of them have ids that the handler chose. */
+  hasGivenIds = false
+  /** Its outcome waits for another transaction. */
+  isHeld = false
   /** The same for groups, whose members are among those jobs, and for the move of a flow's run. */
   groups: NewGroup[] | null = null
   move: RunMove | null = null

@@ -45,6 +45,8 @@ export interface SettlerOptions {
   readonly errors: Pick<ErrorBook, 'add'>
   /** The worker, as the attempts of its jobs name it. */
   readonly origin: Pick<AttemptOrigin, 'worker' | 'version'>
+  /** Its outcome waits for another transaction, see `HeldSettlements`. */
+  readonly onHeld: (run: Run) => void
   /** The store has had its word on this run, whatever it was. */
   readonly onSettled: (run: Run, result: SettleResult) => void
 }
@@ -56,6 +58,7 @@ class Settling implements Parcel {
   readonly outcome: Outcome
   readonly durationMs: number
   readonly #tell: (settling: Settling, result: SettleResult) => void
+  readonly #onHeld: (run: Run) => void
 
   constructor(
     settlement: Settlement,
@@ -63,17 +66,27 @@ class Settling implements Parcel {
     outcome: Outcome,
     durationMs: number,
     tell: (settling: Settling, result: SettleResult) => void,
+    onHeld: (run: Run) => void,
   ) {
     this.settlement = settlement
     this.run = run
     this.outcome = outcome
     this.durationMs = durationMs
     this.#tell = tell
+    this.#onHeld = onHeld
   }
 
   get turn(): Turn | null {
     const { next, turnSince } = this.run
     return next === null ? null : { next, since: turnSince }
+  }
+
+  get hasGivenIds(): boolean {
+    return this.run.hasGivenIds
+  }
+
+  onHeld(): void {
+    this.#onHeld(this.run)
   }
 
   onResult(result: SettleResult): void {
@@ -121,6 +134,7 @@ export class Settler {
         outcome,
         durationMs,
         this.#tellSettled,
+        this.#options.onHeld,
       ),
     )
   }
@@ -136,6 +150,7 @@ export class Settler {
   /** The success was refused, because an id of a job that it enqueues is taken: as if the handler had thrown that. */
   #fail(run: Run, taken: readonly TakenId[], durationMs: number): void {
     run.enqueued = null
+    run.hasGivenIds = false
     run.groups = null
     run.move = null
     run.handsOn = false

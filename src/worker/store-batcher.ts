@@ -5,6 +5,7 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { retryDelayMs } from '../runtime/supervise.ts'
 import type { Enqueued } from '../store/flows.ts'
 import type { ClaimCall, ClaimReply, Settlement, SettleResult, Store } from '../store/store.ts'
+import { HeldSettlements, isBusy, mayWait } from './held-settlements.ts'
 import type { WishOptions } from './prefetch.ts'
 
 /** Settlements in one call. */
@@ -14,6 +15,13 @@ const WORTH_A_SECOND_CALL = 250
 const MOST_CALLS = 2
 /** A smaller claim goes beside a call so often at most: each costs the store as much as a few dozen jobs. */
 const BESIDE_EVERY_MS = 10
+
+/**
+ * How long a call waits for a lock that another transaction holds, where that can happen. Longer than PostgreSQL takes to find a
+ * deadlock, and short while it is known that some transaction stays open.
+ */
+const LOCK_WAIT_MS = 2_000
+const LOCK_WAIT_WHILE_HELD_MS = 100
 
 /** How often a settlement may fail alone with an error no store should let through, before it is given up. */
 const MOST_STRANGE_FAILURES = 10
@@ -25,6 +33,10 @@ export interface Parcel {
   readonly onResult: (result: SettleResult) => void
   /** The job that it enqueues for the chain to go on, and since when that has its turn; null if there is none. */
   readonly turn?: Turn | null
+  /** Jobs that it enqueues have ids that the handler chose. */
+  readonly hasGivenIds?: boolean
+  /** Called when it waits for another transaction, see {@link HeldSettlements}. */
+  readonly onHeld?: () => void
 }
 
 /** A chain that this worker goes on with, see `CHAIN_TURN_MS`. */
@@ -66,6 +78,8 @@ export interface ExchangeOptions {
  * A settlement leaves only with the store's word. When the store fails, the same call is sent again:
  * every settlement can be repeated. So can a claim: one whose answer was lost is asked about before the next, or what
  * it took would belong to nobody until the leases end.
+ *
+ * Settlements that can have to wait for a transaction of a stranger go apart, in calls of their own beside those two.
  */
 export class Exchange {
   readonly #options: ExchangeOptions
@@ -82,9 +96,23 @@ export class Exchange {
   /** Claims that may have taken jobs of which we do not know. */
   readonly #uncertain: Omit<ClaimCall, 'now'>[] = []
   #idle: (() => void)[] = []
+  /** Takes the settlements that may have to wait for another transaction, where that can happen. */
+  readonly #apart: HeldSettlements | null = null
 
   constructor(options: ExchangeOptions) {
     this.#options = options
+    if (options.store.capabilities.waitsForKeys) {
+      this.#apart = new HeldSettlements({
+        runtime: options.runtime,
+        logger: options.logger,
+        send: (parcels, lockWaitMs) => this.#settleOnly(parcels, lockWaitMs),
+        isolate: (parcels, lockWaitMs) => this.#oneByOne(parcels, lockWaitMs),
+        onTurn: () => {
+          options.onTurn()
+          this.#checkIdle()
+        },
+      })
+    }
   }
 
   /** How often each parcel failed alone for reasons that are not a store's. */
@@ -92,16 +120,20 @@ export class Exchange {
 
   /** Outcomes not yet saved. */
   get pending(): number {
-    return this.#outbox.length + this.#sent
+    return this.#outbox.length + this.#sent + (this.#apart?.size ?? 0)
   }
 
   /** True while the store does not answer. */
   get failing(): boolean {
-    return this.#failures > 0
+    return this.#failures > 0 || this.#apart?.failing === true
   }
 
   settle(parcel: Parcel): void {
     if (this.#closed) return
+    if (this.#apart !== null && mayWait(parcel)) {
+      this.#apart.add(parcel)
+      return
+    }
     this.#outbox.push(parcel)
     this.nudge()
   }
@@ -109,6 +141,7 @@ export class Exchange {
   /** Sends nothing more. What is not saved by now never will be: its leases end. */
   close(): void {
     this.#closed = true
+    this.#apart?.close()
     this.#outbox = []
     this.#retryTimer?.()
     this.#retryTimer = null
@@ -132,10 +165,17 @@ export class Exchange {
 
   /** Resolves when nothing is on its way and nothing waits to be sent. */
   flushed(): Promise<void> {
-    const isIdle = this.#outbox.length === 0 && this.#underWay === 0 && this.#uncertain.length === 0
-    if (isIdle) return Promise.resolve()
+    if (this.#isIdle() && this.#uncertain.length === 0) return Promise.resolve()
     this.nudge()
     return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  #isIdle(): boolean {
+    return this.#outbox.length === 0 && this.#underWay === 0 && (this.#apart?.size ?? 0) === 0
+  }
+
+  #checkIdle(): void {
+    if (this.#idle.length > 0 && this.#isIdle()) this.nudge()
   }
 
   #send(): void {
@@ -156,7 +196,7 @@ export class Exchange {
       this.#sendWith(claim)
       // There may be enough left for a second call.
       this.nudge()
-    } else if (!isSecond) {
+    } else if (this.#isIdle()) {
       for (const resolve of this.#idle.splice(0)) resolve()
     }
   }
@@ -191,7 +231,7 @@ export class Exchange {
         claimed = await store.claim(claim as Omit<ClaimCall, 'now'>)
       } else {
         const settlements = parcels.map((parcel) => parcel.settlement)
-        const reply = await store.settle(claim ? { settlements, claim } : { settlements })
+        const reply = await store.settle({ settlements, ...(claim && { claim }), ...this.#lockWait() })
         claimed = reply.claimed
         if (reply.enqueued) this.#options.onEnqueued(reply.enqueued)
         const again = this.#answered(parcels, reply.results)
@@ -228,7 +268,24 @@ export class Exchange {
     return again
   }
 
+  /** The keys that others hold are not all it can wait for: a row of a group, or of a job that its handler's transaction has ended. */
+  #lockWait(): { readonly lockWaitMs?: number } {
+    if (this.#apart === null) return {}
+    return { lockWaitMs: this.#apart.isHolding ? LOCK_WAIT_WHILE_HELD_MS : LOCK_WAIT_MS }
+  }
+
+  async #settleOnly(parcels: readonly Parcel[], lockWaitMs: number): Promise<readonly Parcel[]> {
+    const settlements = parcels.map((parcel) => parcel.settlement)
+    const { results, enqueued } = await this.#options.store.settle({ settlements, lockWaitMs })
+    if (enqueued) this.#options.onEnqueued(enqueued)
+    return this.#answered(parcels, results)
+  }
+
   async #failed(parcels: readonly Parcel[], error: unknown): Promise<void> {
+    if (this.#apart !== null && isBusy(error) && parcels.length > 0) {
+      this.#apart.takeOver(parcels)
+      return
+    }
     // A refusal of the data itself would come again for ever: find the one settlement that causes it.
     if (!isTransient(error) && parcels.length > 0) {
       await this.#isolate(parcels)
@@ -251,20 +308,29 @@ export class Exchange {
   }
 
   async #isolate(parcels: readonly Parcel[]): Promise<void> {
+    const again = await this.#oneByOne(parcels, this.#lockWait().lockWaitMs)
+    if (again.length > 0) this.#later(again, 'it failed while outcomes were sent one by one.')
+  }
+
+  /** Returns those that have to be sent again. */
+  async #oneByOne(parcels: readonly Parcel[], lockWaitMs: number | undefined): Promise<readonly Parcel[]> {
     const again: Parcel[] = []
     for (const [index, parcel] of parcels.entries()) {
       try {
         // Without its notes: should they be what is refused, the outcome is worth more.
         const { note: _note, ...settlement } = parcel.settlement
-        const { results, enqueued } = await this.#options.store.settle({ settlements: [settlement] })
+        const { results, enqueued } = await this.#options.store.settle({
+          settlements: [settlement],
+          ...(lockWaitMs !== undefined && { lockWaitMs }),
+        })
         if (enqueued) this.#options.onEnqueued(enqueued)
         again.push(...this.#answered([parcel], results))
       } catch (error) {
-        if (isTransient(error)) {
+        if (isBusy(error)) again.push(parcel)
+        else if (isTransient(error)) {
           again.push(...parcels.slice(index))
           break
-        }
-        if (this.#isHopeless(parcel, error)) {
+        } else if (this.#isHopeless(parcel, error)) {
           this.#options.logger.error(
             `The outcome of job "${parcel.settlement.id}" cannot be saved: ${messageOf(error)}`,
           )
@@ -274,7 +340,7 @@ export class Exchange {
         }
       }
     }
-    if (again.length > 0) this.#later(again, 'it failed while outcomes were sent one by one.')
+    return again
   }
 
   /** A refusal is final. An error that is not a store's may be a broken connection that its adapter did not recognise. */

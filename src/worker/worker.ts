@@ -203,8 +203,15 @@ export class WorkerEngine {
         ...(parts.options.version === null ? {} : { version: parts.options.version }),
       },
       storeTime: () => this.#storeTime(),
+      onHeld: (run) => {
+        if (run.isHeld) return
+        run.isHeld = true
+        this.#window.hold(run.spec, true)
+      },
       onSettled: (run, result) => {
         this.#release(run)
+        if (run.isHeld) this.#window.hold(run.spec, false)
+        run.isHeld = false
         if (this.#throttling.size > 0) this.#throttled(run, result.status === 'ok')
         if (this.#window.leavesRoom(run.spec)) this.#tellOfRoom(run.spec)
       },

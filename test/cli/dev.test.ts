@@ -2,11 +2,12 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { missingProgram } from '../servers/missing.ts'
 import { asInstalled, builtPackage, CONFIG, project, skep, start } from './cli.ts'
 
 asInstalled()
 
-const hasTerminal = spawnSync('script', ['--version']).status === 0
+const hasTerminal = missingProgram('script') === undefined
 
 describe('skep dev --demo', () => {
   it('drains at Ctrl-C with exit code 0, and starts again on what it left', async () => {

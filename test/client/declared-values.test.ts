@@ -5,14 +5,17 @@ import {
   createSkep,
   discard,
   exponential,
+  first,
   fixed,
   flow,
   presets,
   queue,
   retry,
   type SkepError,
+  schedule,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
+import { openScene } from '../worker/support/scene.ts'
 
 function refusal(call: () => unknown): SkepError {
   try {
@@ -138,6 +141,111 @@ describe('A step of a flow', () => {
       flow('order', (f) => f.input<object>().step(mail, { priority: 5, undo: strict } as never))
 
     expect([step, undo].map((declare) => refusal(declare).code)).toEqual(['OPTION_INVALID', 'OPTION_INVALID'])
+  })
+})
+
+describe('What a flow calls or compares only when a run comes to it', () => {
+  const mail = queue<object>('mail')
+  type Start = { step: never; each: never; parallel: never; when: never; repeat: never }
+  const steps: readonly (readonly [string, (f: Start) => unknown])[] = [
+    ['payload', (f) => call(f.step, mail, { payload: { id: 1 } })],
+    ['as', (f) => call(f.step, mail, { as: 1 })],
+    ['as', (f) => call(f.step, mail, { as: '' })],
+    ['undo', (f) => call(f.step, mail, { undo: 'refund' })],
+    ['undo', (f) => call(f.step, mail, { undo: null })],
+    ['items', (f) => call(f.each, 'boxes', mail, 'items')],
+    ['join', (f) => call(f.each, 'boxes', mail, [], 'settled')],
+    ['join', (f) => call(f.each, 'boxes', mail, [], { join: 'settled' })],
+    ['join', (f) => call(f.each, 'boxes', mail, [], { join: first })],
+    ['join', (f) => call(f.parallel, { a: mail }, 'all')],
+    ['queue', (f) => call(f.parallel, { a: 'mail' })],
+    ['test', (f) => call(f.when, true, (g: unknown) => g)],
+    ['while', (f) => call(f.repeat, { most: 2, while: true }, (g: unknown) => g)],
+  ]
+
+  it.each(steps)('is refused where it is declared: %s of %s', (name, step) => {
+    const error = refusal(() => flow('order', (f) => step(bound(f.input<object>())) as never))
+
+    expect(error.code).toMatch(/^(?:OPTION|CONFIG)_INVALID$/)
+    expect(error.message).toContain(name)
+  })
+
+  function call(step: never, ...given: unknown[]): unknown {
+    return (step as (...given: unknown[]) => unknown)(...given)
+  }
+
+  /** The methods of a builder as functions, without their types. */
+  function bound(steps: unknown): Start {
+    const methods = steps as Record<string, (...given: unknown[]) => unknown>
+    const names = ['step', 'each', 'parallel', 'when', 'repeat']
+    return Object.fromEntries(
+      names.map((name) => [name, (...given: unknown[]) => methods[name]?.(...given)]),
+    ) as Start
+  }
+})
+
+describe('A schedule', () => {
+  const mail = queue<number>('mail')
+  const strict = queue<number>('ledger', { order: 'strict' })
+  const order = flow('order', (f) => f.input<object>().step(mail as never))
+
+  it.each([
+    { unique: { dealy: 1 } },
+    { unique: {} },
+    { unique: null },
+    { unique: '' },
+    { unique: { key: 'a', scope: 'queud' } },
+    { unique: { key: 'a', onConflict: 'drop' } },
+    { priority: 1.5 },
+    { headers: 5 },
+    { headers: { a: 1 } },
+    { timeout: '5 minutes' },
+    { retention: 'x' },
+    { queue: { name: 'mail' } },
+    { queue: strict, priority: 5 },
+    { from: 'last' },
+  ])('refuses a value that none of its jobs could have, before it is declared: %o', (options) => {
+    const given = { queue: mail, every: '1h', ...options } as never
+    const refused = [{ payload: 1 }, { payload: () => 1 }].map((payload) =>
+      refusal(() => schedule('nightly', { ...(given as object), ...payload } as never)),
+    )
+
+    for (const { code } of refused) expect(code).toMatch(/_INVALID$/)
+  })
+
+  it.each([{ priority: 1.5 }, { attributes: 5 }, { attributes: { a: {} } }, { flow: mail }])(
+    'of runs does so too: %o',
+    (options) => {
+      const given = { flow: order, every: '1h', ...options } as never
+
+      expect(refusal(() => schedule('nightly', given)).code).toMatch(/_INVALID$/)
+    },
+  )
+
+  it('that schedule() did not make is refused by declare() and put()', async () => {
+    const skep = createSkep({ store: memoryStore() })
+    const plain = { id: 'nightly', queue: mail, every: '1h' } as never
+
+    for (const given of [[plain], plain, [null], 'nightly', undefined] as never[]) {
+      const error = refusal(() => skep.schedules.declare(given))
+      expect(error).toMatchObject({ code: 'OPTION_INVALID', message: expect.stringContaining('schedule(') })
+    }
+    await expect(skep.schedules.put(plain)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+  })
+})
+
+describe('A group', () => {
+  it('refuses a join that is none, before anything is written', async () => {
+    const { skep, faults } = openScene()
+    const mail = queue<number>('mail')
+
+    for (const join of ['all', {}, first, null, { kind: 'all' }] as never[]) {
+      await expect(skep.groups.group([mail.job(1)], { join })).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+      })
+      await expect(skep.groups.open('some', { join })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+    }
+    expect(faults.arguments('insert')).toEqual([])
   })
 })
 

@@ -1,6 +1,6 @@
 /** Lists over several queues, of jobs that came alone and of jobs that came by the dozen in one moment. */
 import { describe, expect, it } from 'vitest'
-import { type NewJob, type Skep, type Store, systemRuntime } from '../../src/index.ts'
+import { type ListOptions, type NewJob, type Skep, type Store, systemRuntime } from '../../src/index.ts'
 import { type Random, seededRandom } from '../../src/testing/random.ts'
 import { openSkep, openStore, STORES } from './support/stores.ts'
 
@@ -78,11 +78,12 @@ async function pagesOf(
   query: string,
   limit: number,
   after: (shown: readonly string[]) => Promise<unknown> = async () => {},
+  options: ListOptions = {},
 ): Promise<{ readonly ids: string[]; readonly sizes: number[] }> {
   const ids: string[] = []
   const sizes: number[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await skep.jobs.list({ query, limit, ...(cursor !== undefined && { cursor }) })
+    const page = await skep.jobs.list({ ...options, query, limit, ...(cursor !== undefined && { cursor }) })
     const shown = page.jobs.map(({ id }) => id)
     ids.push(...shown)
     sizes.push(shown.length)
@@ -123,6 +124,29 @@ describe.each(STORES)('pages over several queues in %s', (name) => {
     const { ids } = await pagesOf(skep, 'state:cancelled', 20, (shown) => skep.jobs.remove(shown))
 
     expect(ids).toEqual(inOrder(cancelled, 'cancelled'))
+  })
+
+  it('end before the job with which they would exceed their bytes, and have at least one', async () => {
+    const store = await openStore(name)
+    const skep = openSkep(store)
+    const made = await fill(store, skep, seededRandom(6))
+    // Each job has a payload of 12 bytes, cancelled ones also a failure.
+    const options = { pageBytes: 125 }
+    const some = made.delayed.slice(0, 25).map(({ id }) => id)
+
+    for (const state of ['cancelled', 'delayed'] as const) {
+      const { ids, sizes } = await pagesOf(skep, `state:${state}`, 20, undefined, options)
+      expect(ids).toEqual(inOrder(made[state], state))
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(10)
+      const { jobs } = await skep.jobs.list({ query: `state:${state}`, pageBytes: 1 })
+      expect(jobs.map(({ id }) => id)).toEqual(inOrder(made[state], state).slice(0, 1))
+    }
+    const byContent = await pagesOf(skep, 'state:delayed payload.to:ada', 20, undefined, options)
+    expect(byContent.ids).toEqual(inOrder(made.delayed, 'delayed'))
+    const byId = await pagesOf(skep, `id:${some.join(',')}`, 20, undefined, options)
+    expect(byId.ids.toSorted()).toEqual(some.toSorted())
+    expect(Math.max(...byId.sizes)).toBeLessThanOrEqual(10)
+    await expect(skep.jobs.list({ pageBytes: 0 })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
   })
 })
 

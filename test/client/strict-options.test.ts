@@ -10,6 +10,7 @@ import {
   type SkepError,
   schedule,
   sharedLimit,
+  silentLogger,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
 import { natsNotifier } from '../../src/nats.ts'
@@ -60,7 +61,7 @@ const CALLS: Readonly<Record<string, (scene: Scene) => unknown>> = {
   'createServer, rates': ({ skep }) => createServer(skep, { rates: wrong }),
   'createServer, alerts': ({ skep }) =>
     createServer(skep, { alerts: [{ url: 'https://example.com', secret: 'x', ...wrong }] }),
-  listen: ({ skep }) => createServer(skep, { logger: skep as never }).listen(wrong),
+  listen: ({ skep }) => createServer(skep, { logger: silentLogger }).listen(wrong),
   skepHandler: ({ skep }) => skepHandler(skep, wrong),
   ServerClient: () => new ServerClient({ url: 'http://localhost', ...wrong }),
   'ServerClient, watch': () => new ServerClient({ url: 'http://localhost' }).watch(id, wrong).next(),
@@ -76,6 +77,8 @@ const CALLS: Readonly<Record<string, (scene: Scene) => unknown>> = {
   fixed: () => fixed(0, wrong),
   exponential: () => exponential('1s', wrong),
   schedule: () => schedule('nightly', { queue: mail, every: '1h', ...wrong }),
+  'schedule, flow': () => schedule('nightly', { flow: order, every: '1h', ...wrong }),
+  'schedule, unique': () => schedule('nightly', { queue: mail, every: '1h', unique: { key: 'a', ...wrong } }),
   flow: () => flow('other', (f) => f.input<object>().step(mail), wrong),
   'flow, step': () => flow('other', (f) => f.input<object>().step(mail, wrong)),
   'flow, each': () => flow('other', (f) => f.input<object>().each('all', mail, [], wrong)),

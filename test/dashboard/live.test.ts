@@ -7,7 +7,7 @@ import { redisStore } from '../../src/redis.ts'
 import { createServer } from '../../src/server.ts'
 import { grpcClient } from '../grpc/stage.ts'
 import { post, receive, type WireJob } from '../receivers/support/client.ts'
-import { startRedis } from '../servers/index.ts'
+import { reasonToSkip, startRedis } from '../servers/index.ts'
 import { EVIL } from './evil.ts'
 import { openStage, PATIENCE_MS, type Stage, type Visit, visit } from './stage.ts'
 
@@ -207,7 +207,7 @@ describe('A flow of 1,001 steps', () => {
 describe('When the store is away', () => {
   it('what is shown stays, is said to be not fresh, and is fresh again by itself', async (test) => {
     const { redis, reason } = await startRedis({ appendfsync: 'everysec' })
-    if (redis === undefined) return test.skip(reason)
+    if (redis === undefined) return test.skip(reasonToSkip(reason))
     const skep = createSkep({ store: redisStore({ url: redis.url, unsafe: { lateFsync: true } }) })
     await skep.enqueue(mail, { n: 1 })
     const server = createServer(skep)

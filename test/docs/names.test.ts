@@ -18,22 +18,25 @@ import { declaredOptions } from '../../src/core/options.ts'
 import { describePolicy } from '../../src/core/policies/describe-policy.ts'
 import { backoffMs, DEFAULT_POLICY, type FailurePolicy } from '../../src/core/policies/policy.ts'
 import { EXAMPLES } from '../../src/operations/examples/table.ts'
-import type { WorkerEvents } from '../../src/worker/events.ts'
-import { type Page, pages, readPage, root } from './markdown.ts'
+import { EVENT_NAMES } from '../../src/worker/event-names.ts'
 import {
-  type Code,
-  callsOf,
-  cellsOf,
-  commandsOf,
-  firstCells,
-  paragraphsOf,
-  proseOf,
-  quotedIn,
-  spansOf,
-} from './names.ts'
+  columnsOf,
+  eventsNamedIn,
+  everyIdentifier,
+  exportedNames,
+  outermostIn,
+  propertiesIn,
+  unknownIdentifiers,
+  unknownProperties,
+  wholeSpansOf,
+} from './identifiers.ts'
+import { type Page, pages, readPage, root } from './markdown.ts'
+import { type Code, callsOf, cellsOf, commandsOf, paragraphsOf, proseOf, quotedIn, spansOf } from './names.ts'
 
 /** The pages for users. */
-const written = pages().filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))
+const written = pages().filter(
+  ({ path }) => path === 'README.md' || path === 'SECURITY.md' || path.startsWith('docs/'),
+)
 const deployed: readonly Code[] = readdirSync(join(root, 'deploy'), { recursive: true, encoding: 'utf8' })
   .filter((name) => /\.(ya?ml|json|service)$/.test(name))
   .flatMap((name) =>
@@ -63,17 +66,6 @@ function faultOf([name = '', ...rest]: readonly string[]): string | null {
 /** `--drain=10s` names `drain`. */
 const nameOf = (flag: string): string => (/^--([a-z][a-z-]*)/.exec(flag)?.[1] ?? '') as string
 
-const EVENTS: Readonly<Record<keyof WorkerEvents, true>> = {
-  received: true,
-  finished: true,
-  error: true,
-  timeout: true,
-  lost: true,
-  dead: true,
-  snoozed: true,
-  cancelled: true,
-}
-
 /** Flags of other programs. */
 const FOREIGN_FLAGS: Readonly<Record<string, string>> = {
   '--keep': 'of npm run bench',
@@ -89,6 +81,37 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   RESOURCE_EXHAUSTED: 'a status of gRPC',
   SQLITE_BUSY: 'an error of SQLite',
 }
+
+/** Names in code that are neither options nor exported. */
+const FOREIGN_NAMES: Readonly<Record<string, string>> = {
+  rawHeaders: 'of node:http, in the examples of what is redacted',
+  password: 'in the examples of what is redacted',
+  accept: 'a header of HTTP',
+  authorization: 'a header of HTTP',
+  acme: 'a space, in an example',
+  orderId: 'an attribute, in an example',
+  privateKey: 'an example of a secret that the redactor hides',
+  activateDelayedJobs: 'of bee-queue',
+  delayUntil: 'of bee-queue',
+  dependsOn: 'of pg-boss',
+  getChildrenValues: 'of BullMQ',
+  groupConcurrency: 'of pg-boss',
+  limiter: 'of BullMQ',
+  resolveFlow: 'of pg-boss',
+  singletonKey: 'of pg-boss',
+  startAfter: 'of pg-boss',
+  external: 'of bundlers',
+  cert: 'of TLS in Node',
+  maxReconnectAttempts: 'of the client of NATS',
+  synchronous_mode: 'of Patroni',
+  synchronous_mode_strict: 'of Patroni',
+  terminationGracePeriodSeconds: 'of Kubernetes',
+}
+
+const optionNames = new Set(declaredOptions().flatMap(({ keys }) => Object.keys(keys)))
+const exported = exportedNames()
+const isProperty = (name: string): boolean =>
+  optionNames.has(name) || exported.has(name) || allowed(FOREIGN_NAMES, name)
 
 const allowed = (list: Readonly<Record<string, string>>, name: string): boolean => Object.hasOwn(list, name)
 
@@ -142,35 +165,49 @@ describe('the pages', () => {
 
   it('list only options that one call has together', () => {
     const places = declaredOptions()
-    const every = new Set(places.flatMap(({ keys }) => Object.keys(keys)))
     const tables = written
-      .flatMap((page) => firstCells(page, /^Option/))
-      .map(({ at, cells }) => ({
-        at,
-        names: cells.flatMap(quotedIn),
-      }))
-    const unknown = tables.flatMap(({ at, names }) =>
-      names.flatMap((name) => (name.split('.').every((part) => every.has(part)) ? [] : [{ at, name }])),
+      .flatMap((page) => columnsOf(page, /^Options?\b/))
+      .map(({ at, cells }) => ({ at, texts: cells.flatMap(quotedIn) }))
+    const unknown = tables.flatMap(({ at, texts }) =>
+      texts
+        .flatMap((text) => (/^[\w.]+$/.test(text) ? text.split('.') : propertiesIn(text)))
+        .flatMap((name) => (optionNames.has(name) ? [] : [{ at, name }])),
     )
-    const scattered = tables.filter(
-      ({ names }) =>
-        !places.some(({ keys }) => names.every((name) => keys[name.split('.')[0] as string] === true)),
-    )
+    const scattered = tables
+      .map(({ at, texts }) => ({ at, names: texts.flatMap(outermostIn) }))
+      .filter(
+        ({ names }) =>
+          names.length === 0 || !places.some(({ keys }) => names.every((name) => keys[name] === true)),
+      )
 
-    expect(tables.length).toBeGreaterThan(8)
+    expect(tables.length).toBeGreaterThan(12)
     expect(unknown).toEqual([])
     expect(scattered).toEqual([])
   })
 
-  it('name only events that exist, and all of them', () => {
-    const listened = written.flatMap((page) =>
-      [...page.text.matchAll(/\bskep\.on\(\s*['"](\w+)['"]/g)].map(([, name]) => `${page.path}: ${name}`),
-    )
-    const [table] = firstCells(readPage('docs/events.md'), /^Event$/)
+  it('name only options and fields that exist in objects', () => {
+    const properties = written.flatMap(wholeSpansOf).flatMap(({ text }) => propertiesIn(text))
 
-    expect(listened.length).toBeGreaterThan(2)
-    expect(listened.filter((one) => !Object.hasOwn(EVENTS, one.split(': ')[1] as string))).toEqual([])
-    expect(table?.cells.flatMap(quotedIn).sort()).toEqual(Object.keys(EVENTS).sort())
+    expect(properties.length).toBeGreaterThan(150)
+    expect(written.flatMap((page) => unknownProperties(page, isProperty))).toEqual([])
+  })
+
+  it('name only identifiers that the sources have', () => {
+    const found = everyIdentifier()
+    const isFound = (name: string): boolean =>
+      found.has(name) || optionNames.has(name) || allowed(FOREIGN_NAMES, name)
+
+    expect(written.flatMap((page) => unknownIdentifiers(page, isFound))).toEqual([])
+  })
+
+  it('name only events that exist, and all of them', () => {
+    const named = [...written, readPage('ARCHITECTURE.md'), readPage('CHANGELOG.md')].flatMap(eventsNamedIn)
+    const [table] = columnsOf(readPage('docs/events.md'), /^Event$/)
+    const exists = (name: string): boolean => (EVENT_NAMES as readonly string[]).includes(name)
+
+    expect(named.length).toBeGreaterThan(12)
+    expect(named.filter(({ name }) => !exists(name))).toEqual([])
+    expect(table?.cells.flatMap(quotedIn).sort()).toEqual([...EVENT_NAMES].sort())
   })
 
   it('name only files of the repository that exist', () => {
@@ -189,6 +226,61 @@ describe('the pages', () => {
     expect(named.length).toBeGreaterThan(20)
     expect(named.filter(({ path }) => !existsSync(join(root, placeOf(path))))).toEqual([])
   })
+})
+
+describe('A page with a name that does not exist', () => {
+  it.each([
+    ["To take over sooner pass `rescueGrcae: '5s'` to the worker.", 'rescueGrcae'],
+    ['Set `concurency:` on the queue.', 'concurency'],
+    ["The worker takes `{ concurrency, leese: '1s' }`.", 'leese'],
+    ['Write `skep.worker(handlers, { concurrency: 5, pol: … })`.', 'pol'],
+    ["Limits of lanes: `lanes: { rate: { limt: 5, per: '1s' } }`.", 'limt'],
+    ["It goes on in the next line: `{ concurrency: 5,\n  leese: '1s' }`.", 'leese'],
+    ['| Store | Set |\n|---|---|\n| Redis | `prefx: …` |', 'prefx'],
+  ])('fails: %s', (text, name) => {
+    expect(unknownProperties(pageOf(text), isProperty)).toEqual([{ at: expect.any(String), name }])
+  })
+
+  it('fails also if it has the bare name', () => {
+    const found = everyIdentifier()
+    const unknown = unknownIdentifiers(pageOf('`rescueGrcae` and `rescueGrace`'), (name) => found.has(name))
+
+    expect(unknown.map(({ name }) => name)).toEqual(['rescueGrcae'])
+  })
+
+  it.each([
+    "Pass `rescueGrace: '5s'` and `{ concurrency, lanes: { order: 'strict' } }`.",
+    'Queries are `state:ready queue:mail`, addresses `redis://localhost`, and channels `&{skep}:hints*`.',
+    '```ts\nworker({ leese: 1 })\n```',
+  ])('does not fail for what exists, or is something else: %s', (text) => {
+    expect(unknownProperties(pageOf(text), isProperty)).toEqual([])
+  })
+
+  it.each([
+    ["skep.on('completed', log)", ['completed']],
+    ['The `completed` event is sent.', ['completed']],
+    ['Listen to `dead`, `failed` and `lost` events.', ['dead', 'failed', 'lost']],
+    ['It sends the events `dead` or\n`failed`.', ['dead', 'failed']],
+    ['| When | Event |\n|---|---|\n| at the end | `done` |', ['done']],
+    ['Its `eventLoop` is late, and events are late.', []],
+  ])('fails for events: %s', (text, names) => {
+    expect(eventsNamedIn(pageOf(text)).map(({ name }) => name)).toEqual(names)
+  })
+
+  it('has options in any column', () => {
+    const page = pageOf(
+      '| Where | Options | Of |\n|---|---|---|\n| a | `x`, `y` | b |\n| c | `z.w: { v }` | d |\n',
+    )
+
+    expect(columnsOf(page, /^Options?\b/).map(({ cells }) => cells)).toEqual([['`x`, `y`', '`z.w: { v }`']])
+    expect(['order', 'lanes.order', 'lanes: { rate }', 'limit: f(n, { rate })'].flatMap(outermostIn)).toEqual(
+      ['order', 'lanes', 'lanes', 'limit'],
+    )
+  })
+
+  function pageOf(text: string): Page {
+    return { path: 'docs/some.md', text, lines: text.split('\n') }
+  }
 })
 
 describe('figures', () => {

@@ -75,19 +75,6 @@ export function callsOf({ text }: Code): string[][] {
   )
 }
 
-/** The first cells of the rows of tables whose first heading fits, row by row. */
-export function firstCells(page: Page, heading: RegExp): { readonly at: string; readonly cells: string[] }[] {
-  const tables: { at: string; cells: string[] }[] = []
-  for (const [index, line] of page.lines.entries()) {
-    if (!line.startsWith('|') || page.lines[index - 1]?.startsWith('|') === true) continue
-    if (!heading.test(cellsOf(line)[0] ?? '')) continue
-    const end = page.lines.findIndex((one, at) => at > index && !one.startsWith('|'))
-    const rows = page.lines.slice(index + 2, end === -1 ? undefined : end)
-    tables.push({ at: `${page.path}:${index + 1}`, cells: rows.map((row) => cellsOf(row)[0] ?? '') })
-  }
-  return tables
-}
-
 /** The cells of a row. */
 export function cellsOf(row: string): string[] {
   return row

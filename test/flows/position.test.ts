@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { readDefinitions } from '../../src/client/flows/stored-definitions.ts'
 import { bury, flow, type Handler, queue } from '../../src/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openScene, type Scene } from '../worker/support/scene.ts'
@@ -38,7 +39,7 @@ describe('how a flow looks', () => {
     const scene = openScene()
     await scene.skep.worker([shapes, ...quick]).ready
 
-    const { flows } = await scene.truth.getFlows({ space: scene.skep.space })
+    const flows = await readDefinitions(scene.truth, scene.skep.space)
 
     const all = { need: 'all', failing: 'end' }
     expect(flows).toMatchObject([{ name: 'shapes', version: 1 }])
@@ -85,7 +86,7 @@ describe('how a flow looks', () => {
     const [old, young] = [flow('order', (f) => f.step(a)), flow('order', (f) => f.step(b), { version: 2 })]
     await scene.skep.worker([old, young, ...quick]).ready
 
-    const { flows } = await scene.truth.getFlows({ space: scene.skep.space })
+    const flows = await readDefinitions(scene.truth, scene.skep.space)
 
     expect(flows.map(({ version, outline }) => [version, JSON.parse(outline).steps[0].name])).toEqual([
       [1, 'a'],
@@ -103,12 +104,12 @@ describe('how a flow looks', () => {
     await Promise.all([1, 2, 3].map((n) => scene.skep.start(outer, { n })))
     await scene.skep.start(outer, { n: 4 })
 
-    expect(calls).toEqual([['outer 3', 'inner 1']])
+    expect(calls).toEqual([['outer@0000000003', 'inner@0000000001']])
   })
 
   it('does not keep a run from starting', async () => {
     const scene = openScene({
-      wrap: (store) => ({ ...store, putFlows: () => Promise.reject(new Error('No room.')) }),
+      wrap: (store) => ({ ...store, putRecords: () => Promise.reject(new Error('No room.')) }),
     })
 
     await scene.skep.start(shapes, { n: 1 })
@@ -275,9 +276,9 @@ function warningsOf({ log }: Scene): string[] {
 function watched(store: Store, calls: string[][]): Store {
   return {
     ...store,
-    putFlows: (call) => {
-      calls.push(call.flows.map(({ name, version }) => `${name} ${version}`))
-      return store.putFlows(call)
+    putRecords: (call) => {
+      if (call.kind === 'flow') calls.push(call.records.map(({ id }) => id))
+      return store.putRecords(call)
     },
   }
 }

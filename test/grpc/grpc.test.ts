@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { status } from '@grpc/grpc-js'
 import { queue, settled } from 'skep'
 import { describe, expect, it, vi } from 'vitest'
 import { grpcClient, stage } from './stage.ts'
@@ -92,6 +93,18 @@ describe('gRPC with grpc-js', () => {
       errors: 1,
       failure: { message: expect.stringContaining('9007199254740993') },
     })
+  })
+
+  it('reads why a call is refused, in the credential and where gRPC is off', async () => {
+    const token = 'a-token-that-is-long-enough-for-tests-0123456789'
+    const tokens = [{ name: 'test', token, scopes: ['read'] as const }]
+    const closed = grpcClient((await stage({ tokens })).address)
+    const off = grpcClient((await stage({ grpc: false })).address)
+    const refusalOf = async ({ skep: client, call }: typeof closed): Promise<unknown> =>
+      call(client, 'Enqueue', { jobs: [] }).catch(({ code, details }) => [status[code], details])
+
+    expect(await refusalOf(closed)).toEqual(['UNAUTHENTICATED', expect.stringContaining('Say who you are')])
+    expect(await refusalOf(off)).toEqual(['UNIMPLEMENTED', expect.stringContaining('without gRPC')])
   })
 
   it('retries what failed, snoozes and buries as the acks say', async () => {

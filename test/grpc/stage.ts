@@ -9,7 +9,7 @@ import { credentials, loadPackageDefinition, Metadata } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { createSkep, type Skep, type Store } from 'skep'
 import { memoryStore } from 'skep/memory'
-import { createServer, type ServerOptions, type SkepServer } from 'skep/server'
+import { createServer, type NodeServerOptions, type SkepServer } from 'skep/server'
 import { onTestFinished } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -23,7 +23,7 @@ export interface Stage {
   readonly address: string
 }
 
-export async function stage(options: ServerOptions & { readonly store?: Store } = {}): Promise<Stage> {
+export async function stage(options: NodeServerOptions & { readonly store?: Store } = {}): Promise<Stage> {
   const { store = memoryStore(), ...rest } = options
   const skep = createSkep({ store })
   const server = createServer(skep, rest)

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -7,10 +7,11 @@ import { memoryStore } from '../../src/memory.ts'
 import { jobIds, named } from '../../src/testing/notices/basket.ts'
 import { Ear, work } from '../../src/testing/notifier/ear.ts'
 import { FaultProxy } from '../crash/fault-proxy.ts'
+import { missingProgram } from '../servers/missing.ts'
 import { chownTo, serverFolder, serverIdentity } from '../servers/server.ts'
 import { eventually, gets, openNotifier, openServer, workerOf } from './world.ts'
 
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0
+const hasOpenssl = missingProgram('openssl', ['version']) === undefined
 
 it('a server that stands still stops nobody, is told to be down, and is used again when it goes on', async () => {
   const nats = await openServer()

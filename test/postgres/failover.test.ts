@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createSkep, type Skep, silentLogger } from '../../src/index.ts'
 import { postgresStore } from '../../src/postgres.ts'
 import { type MortalPostgres, startMortalPostgres } from '../crash/mortal-postgres.ts'
+import { deliverJobs } from '../receivers/support/public.ts'
 import { caller, FakeReceiver, hubOf } from '../receivers/support/scene.ts'
 import { mail, startLoad } from '../support/load.ts'
 import { measureRecovery } from '../support/recovery.ts'
@@ -181,6 +182,21 @@ describe('a standby that is promoted under load', { timeout: 240_000 }, () => {
     }
     // Nothing ran again.
     expect(fake.jobs).toHaveLength(100)
+  })
+
+  it('saves acknowledgements that reach a server over HTTP and gRPC while there is no primary', async () => {
+    const { primary, standby, url } = await startPair(true)
+    const skep = openSkep(url)
+    await skep.ready()
+    const receivers = await deliverJobs(skep, { count: 50, protocols: ['http', 'grpc'] })
+
+    await primary.stop('crash')
+    expect(await receivers.ackOnce()).toEqual(new Set(['unknown']))
+    await ask(standby, 'select pg_promote()')
+    await ask(standby, `alter system set synchronous_standby_names = ''`)
+    await ask(standby, 'select pg_reload_conf()')
+
+    expect(await receivers.ackAll()).toEqual({ lost: 0, doubled: 0, done: 100 })
   })
 
   it('answers acknowledgements with what the new primary has: lost, when it did not know of the claim', async () => {

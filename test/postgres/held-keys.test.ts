@@ -155,3 +155,141 @@ it('A call that the server answers late does not hold up the next batch', async 
   await stranger.query('rollback')
   await slow
 })
+
+describe("a handler's follow-up job with a key that an open transaction has taken", () => {
+  const parent = queue<number>('parent')
+  const busy = queue<number, number>('busy')
+
+  it.each(['commit', 'rollback'] as const)(
+    'delays no other job of its worker, and exists once after the %s of that transaction',
+    async (end) => {
+      const world = await createWorld()
+      const log: string[] = []
+      const note = (message: string): void => void log.push(message)
+      const skep = await openSkep(world, {
+        logger: { debug: () => {}, info: () => {}, warn: note, error: note },
+      })
+      const runs: number[] = []
+      const worker = skep.worker(
+        [
+          parent.handle(async (job) => {
+            runs.push(job.payload)
+            await job.enqueue(mail, job.payload, { unique: job.payload < 4 ? 'k' : `k${job.payload}` })
+          }),
+          busy.handle(({ payload }) => payload),
+        ],
+        // Renewed every second, so that an extension that waits for a lock would be seen.
+        { concurrency: 10, lease: '3s' },
+      )
+      await worker.ready
+      const stranger = await openTransaction(world)
+      for (const key of ['k', 'k4', 'k5']) await hold(stranger, key)
+      const parents = await skep.enqueueMany(parent, [0, 1, 2, 3, 4, 5, 6])
+      await expect.poll(() => runs.length).toBe(7)
+
+      // For longer than a lease, and than a call may wait for a lock.
+      const startedAt = performance.now()
+      let slowest = 0
+      for (let n = 0; performance.now() - startedAt < 5_000; n++) {
+        const at = performance.now()
+        expect(await (await skep.enqueue(busy, n)).result({ timeout: '10s' })).toBe(n)
+        slowest = Math.max(slowest, performance.now() - at)
+      }
+      expect(slowest).toBeLessThan(4_500)
+      expect(worker.health()).toMatchObject({ status: 'running', unsaved: 6 })
+      // The one whose key is free was saved at once.
+      expect((await skep.jobs.get(parents[6]?.id as string))?.state).toBe('done')
+      expect((await skep.jobs.get(parents[0]?.id as string))?.state).toBe('running')
+      await expect.poll(() => log.some((line) => /unique key "k" of queue "mail"/.test(line))).toBe(true)
+
+      await stranger.query(end)
+      await Promise.all(parents.map((job) => job.result({ timeout: '20s' })))
+
+      expect(runs).toHaveLength(7)
+      await expect.poll(() => worker.health().unsaved).toBe(0)
+      const mails = await world.sql(`select unique_key from skep.jobs where queue = 'mail' order by 1`)
+      expect(mails.map(({ unique_key }) => unique_key)).toEqual(['k', 'k4', 'k5', 'k6'])
+      expect(log.filter((line) => !line.includes('is not saved yet'))).toEqual([])
+    },
+  )
+
+  it('and one with a given id waits in the same way', async () => {
+    const world = await createWorld()
+    const skep = await openSkep(world)
+    const id = uuid()
+    const worker = skep.worker([
+      parent.handle((job) => job.enqueue(mail, 1, { id }).then(() => undefined)),
+      busy.handle(({ payload }) => payload),
+    ])
+    await worker.ready
+    const stranger = await openTransaction(world)
+    await skep.enqueue(mail, 0, { id, tx: stranger })
+    const waiting = await skep.enqueue(parent, 1)
+    await expect.poll(() => worker.health().unsaved).toBe(1)
+
+    for (let n = 0; n < 20; n++) expect(await (await skep.enqueue(busy, n)).result()).toBe(n)
+    expect(worker.health()).toMatchObject({ status: 'running', unsaved: 1 })
+    await stranger.query('rollback')
+    await waiting.result()
+
+    expect((await skep.jobs.get(id))?.payload).toBe(1)
+  })
+
+  it('does not keep its worker from stopping, and runs again', async () => {
+    const world = await createWorld()
+    const skep = await openSkep(world)
+    let runs = 0
+    const follow = () =>
+      skep.worker(
+        [
+          parent.handle(async (job) => {
+            runs++
+            await job.enqueue(mail, 1, { unique: 'k' })
+          }),
+        ],
+        { lease: '3s' },
+      )
+    const worker = follow()
+    await worker.ready
+    const stranger = await openTransaction(world)
+    await hold(stranger, 'k')
+    const waiting = await skep.enqueue(parent, 1)
+    await expect.poll(() => worker.health().unsaved).toBe(1)
+
+    await worker.stop({ drain: 0, grace: 0 })
+    expect((await skep.jobs.get(waiting.id))?.state).toBe('running')
+    const next = follow()
+    await next.ready
+    await stranger.query('rollback')
+    await waiting.result({ timeout: '60s' })
+
+    expect(runs).toBe(2)
+    expect(await world.sql(`select 1 from skep.jobs where queue = 'mail'`)).toHaveLength(1)
+  }, 90_000)
+})
+
+it('An outcome that waits for the transaction of its own handler holds up no others', async () => {
+  const world = await createWorld()
+  const skep = await openSkep(world)
+  const stranger = await openTransaction(world)
+  const worker = skep.worker([
+    // It forgets to commit.
+    mail.handle((job) => job.complete(undefined, { tx: stranger })),
+    other.handle(() => undefined),
+  ])
+  await worker.ready
+  const open = await skep.enqueue(mail, 1)
+  await expect.poll(() => worker.health().unsaved).toBe(1)
+
+  // Longer than a usual call waits for a lock: then it goes apart.
+  const startedAt = performance.now()
+  while (performance.now() - startedAt < 4_000) await (await skep.enqueue(other, 1)).result()
+  const at = performance.now()
+  for (let n = 0; n < 10; n++) await (await skep.enqueue(other, n)).result()
+  expect(performance.now() - at).toBeLessThan(5_000)
+  expect(worker.health()).toMatchObject({ status: 'running', unsaved: 1 })
+  await stranger.query('commit')
+
+  await open.result()
+  await expect.poll(() => worker.health().unsaved).toBe(0)
+})

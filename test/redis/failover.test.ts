@@ -2,11 +2,13 @@ import { Cluster, Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished, type TestContext, vi } from 'vitest'
 import { createSkep, type Skep, silentLogger } from '../../src/index.ts'
 import { redisStore } from '../../src/redis.ts'
+import { deliverJobs } from '../receivers/support/public.ts'
 import { caller, FakeReceiver, hubOf } from '../receivers/support/scene.ts'
 import {
   CLUSTER_NODE_TIMEOUT_MS,
   type RedisCluster,
   type RedisServer,
+  reasonToSkip,
   startCluster,
 } from '../servers/index.ts'
 import { type Load, mail, startLoad } from '../support/load.ts'
@@ -23,7 +25,7 @@ async function startNodes(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RedisCluster> {
   const { cluster, reason } = await startCluster({ replicas: true, settings })
-  if (!cluster) return t.skip(reason)
+  if (!cluster) return t.skip(reasonToSkip(reason ?? ''))
   onTestFinished(() => cluster.stop())
   return cluster
 }
@@ -270,5 +272,20 @@ describe('a master of a cluster that is killed under load', { timeout: 240_000 }
     }
     // Nothing ran again.
     expect(fake.jobs).toHaveLength(100)
+  })
+
+  it('has the acknowledgements that reached a server over HTTP meanwhile', async (t) => {
+    const cluster = await startNodes(t)
+    const skep = openSkep(cluster, 'http')
+    await skep.ready()
+    const receivers = await deliverJobs(skep, { count: 100, protocols: ['http'] })
+    const master = await cluster.ownerOf('{http}:meta')
+    await replicated(master)
+
+    await master.kill()
+    expect(await receivers.ackOnce()).toEqual(new Set(['unknown']))
+    await promoted(cluster, 'http')
+
+    expect(await receivers.ackAll()).toEqual({ lost: 0, doubled: 0, done: 100 })
   })
 })

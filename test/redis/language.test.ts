@@ -9,14 +9,15 @@ import { redisStore } from '../../src/redis.ts'
 import type { Store } from '../../src/store/store.ts'
 import { runOracle } from '../../src/testing.ts'
 import { installPackage } from '../servers/apt.ts'
-import { type RedisServer, startRedis } from '../servers/index.ts'
+import { type RedisServer, reasonToSkip, startRedis } from '../servers/index.ts'
 import { serverFolder, serverIdentity } from '../servers/server.ts'
 import { take, verdict } from '../support/claims.ts'
 import { newJob } from '../support/new-job.ts'
 import { auditRedis } from './audit.ts'
 
 const SOURCE = '/usr/share/i18n/locales/en_US'
-const reason = existsSync(SOURCE) ? undefined : installPackage('locales')
+const missing = existsSync(SOURCE) ? undefined : installPackage('locales')
+const reason = missing === undefined ? undefined : reasonToSkip(missing)
 
 /** All over the range of bytes, and the same in each run. */
 const IDS = Array.from({ length: 200 }, (_, n) => {

@@ -3,8 +3,15 @@ import { describe, expect, it, onTestFinished, type TestContext, vi } from 'vite
 import { createSkep, type Skep, silentLogger } from '../../src/index.ts'
 import type { RedisStoreOptions } from '../../src/redis.ts'
 import type { Store } from '../../src/store/store.ts'
+import { deliverJobs } from '../receivers/support/public.ts'
 import { caller, FakeReceiver, hubOf } from '../receivers/support/scene.ts'
-import { DOWN_AFTER_MS, MASTER_NAME, type SentinelGroup, startSentinels } from '../servers/index.ts'
+import {
+  DOWN_AFTER_MS,
+  MASTER_NAME,
+  reasonToSkip,
+  type SentinelGroup,
+  startSentinels,
+} from '../servers/index.ts'
 import { mail, startLoad } from '../support/load.ts'
 import { measureRecovery } from '../support/recovery.ts'
 import { codeOf, countOf, createCrew, eventually, newJobs, openStore, range } from './world.ts'
@@ -21,7 +28,7 @@ interface Scene extends SentinelGroup {
 
 async function createScene(t: TestContext): Promise<Scene> {
   const { group, reason } = await startSentinels()
-  if (!group) return t.skip(reason)
+  if (!group) return t.skip(reasonToSkip(reason ?? ''))
   onTestFinished(() => group.stop())
   return {
     ...group,
@@ -167,5 +174,19 @@ describe('a failover with sentinels', () => {
       expect(await skep.jobs.get(id)).toMatchObject({ state: 'done', result: token, starts: 1, lost: 0 })
     }
     expect(fake.jobs).toHaveLength(100)
+  }, 240_000)
+
+  it('is outlived by acknowledgements that reach a server over HTTP while there is no master', async (t) => {
+    const scene = await createScene(t)
+    const store = await scene.open({ wait: { replicas: 1 }, callTimeoutMs: CALL_TIMEOUT_MS })
+    const skep = createSkep({ store, enqueueTimeout: '60s', logger: silentLogger })
+    onTestFinished(() => skep.close())
+    const receivers = await deliverJobs(skep, { count: 100, protocols: ['http'] })
+
+    await scene.servers[0].kill()
+    expect(await receivers.ackOnce()).toEqual(new Set(['unknown']))
+    await scene.failover()
+
+    expect(await receivers.ackAll()).toEqual({ lost: 0, doubled: 0, done: 100 })
   }, 240_000)
 })

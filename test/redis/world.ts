@@ -7,7 +7,13 @@ import { createSkep, queue, type Skep } from '../../src/index.ts'
 import { type RedisStoreOptions, redisStore } from '../../src/redis.ts'
 import { systemRuntime } from '../../src/runtime/runtime.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type RedisOptions, type RedisServer, redisUrlVariable, startRedis } from '../servers/index.ts'
+import {
+  type RedisOptions,
+  type RedisServer,
+  reasonToSkip,
+  redisUrlVariable,
+  startRedis,
+} from '../servers/index.ts'
 import { take, verdict } from '../support/claims.ts'
 
 export { newJob, newJobs } from '../support/new-job.ts'
@@ -30,7 +36,7 @@ export async function createWorld(
   appendfsync: RedisOptions['appendfsync'] = 'always',
 ): Promise<World> {
   const { redis, reason } = await startRedis({ appendfsync, settings: { maxmemory: '200mb', ...settings } })
-  if (!redis) return t.skip(reason)
+  if (!redis) return t.skip(reasonToSkip(reason))
   onTestFinished(async () => {
     redis.resume()
     await redis.stop()

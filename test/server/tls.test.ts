@@ -1,5 +1,5 @@
 /** The one port over TLS: HTTP/1.1, gRPC and the cookie of a session. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -8,9 +8,10 @@ import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Skep } from '../../src/server/grpc/gen/skep/v1/skep_pb.ts'
+import { missingProgram } from '../servers/missing.ts'
 import { startServer } from './support.ts'
 
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0
+const hasOpenssl = missingProgram('openssl', ['version']) === undefined
 
 function certificate(): { readonly key: string; readonly cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'skep-tls-'))

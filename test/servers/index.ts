@@ -1,5 +1,6 @@
 export { chromiumProgram } from './chromium.ts'
 export { type FreshDatabase, freshDatabase } from './fresh-database.ts'
+export { missingProgram, reasonToSkip } from './missing.ts'
 export { type NatsNode, type NatsOptions, type NatsResult, type NatsServer, startNats } from './nats.ts'
 export { type Nginx, type NginxOptions, type NginxResult, startNginx } from './nginx.ts'
 export { type PgBouncer, type PgBouncerResult, startPgBouncer } from './pgbouncer.ts'

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
-import { startRedis } from './index.ts'
+import { reasonToSkip, startRedis } from './index.ts'
 
 it('starts a Redis that keeps what it was told, as often as it was asked to', async (t) => {
   const { redis, reason } = await startRedis({ appendfsync: 'always' })
-  if (!redis) return t.skip(reason)
+  if (!redis) return t.skip(reasonToSkip(reason))
 
   try {
     const settings = await ask(redis.url, ['appendonly', 'appendfsync', 'maxmemory-policy', 'save'])

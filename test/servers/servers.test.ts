@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { freshDatabase, startPgBouncer } from './index.ts'
+import { freshDatabase, reasonToSkip, startPgBouncer } from './index.ts'
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
@@ -47,7 +47,7 @@ describe('the test database server', () => {
   it('can be reached through a pooler in transaction mode', async (t) => {
     await using database = await freshDatabase()
     const { bouncer, reason } = await startPgBouncer(database.url)
-    if (!bouncer) return t.skip(reason)
+    if (!bouncer) return t.skip(reasonToSkip(reason))
 
     try {
       expect(await query(bouncer.urlFor(database.url), 'select 1 as one')).toEqual([{ one: 1 }])

@@ -73,6 +73,7 @@ export class App {
       latencyMs: swarm.latencyMs,
       onFault: (fault, operation) =>
         this.recorder.write({ f: 'fault', type: 'info', what: `${fault} ${operation}` }),
+      isHeld: trial.hasStrangers ? (key) => trial.isHeld(key) : null,
     })
     this.store = recordingStore(this.link.store, this.recorder)
     this.skep = this.#open(trial, this.store)

@@ -1,5 +1,6 @@
 import { StoreError } from '../../src/core/errors.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
+import type { InsertCall, SettleCall, Store } from '../../src/store/store.ts'
 import { OPERATIONS, type Operation } from '../worker/support/faulty-store.ts'
 import type { Process, World } from './world.ts'
 
@@ -25,7 +26,26 @@ export interface LinkOptions {
   readonly isEmbedded: boolean
   /** How long a call takes each way when all is well. */
   readonly latencyMs: number
-  readonly onFault: (fault: CallFault | 'away', operation: Operation) => void
+  readonly onFault: (fault: CallFault | 'away' | 'held', operation: Operation) => void
+  /** Whether an open transaction of another program holds this key; null: no store of this trial waits for such. */
+  readonly isHeld: ((key: string) => boolean) | null
+}
+
+/** How long a call waits for a key that is held, if it does not say. */
+const CALL_MS = 15_000
+
+/** What a call inserts, and how long it waits for the keys of that. */
+function insertedBy(
+  operation: Operation,
+  argument: unknown,
+): { readonly jobs: readonly NewJob[]; readonly waitMs: number } | null {
+  if (operation !== 'insert' && operation !== 'settle') return null
+  const { lockWaitMs = CALL_MS } = argument as InsertCall | SettleCall
+  const jobs =
+    operation === 'insert'
+      ? (argument as InsertCall).jobs
+      : (argument as SettleCall).settlements.flatMap(({ enqueue = [] }) => enqueue)
+  return { jobs, waitMs: lockWaitMs }
 }
 
 /** What may happen to this operation, if that may not. */
@@ -58,7 +78,12 @@ export class Link {
     const calls = Object.fromEntries(
       OPERATIONS.map((operation) => [operation, (argument: unknown) => this.#call(operation, argument)]),
     ) as unknown as Pick<Store, Operation>
-    this.store = { ...options.store, ...calls }
+    const { capabilities } = options.store
+    this.store = {
+      ...options.store,
+      ...calls,
+      capabilities: options.isHeld === null ? capabilities : { ...capabilities, waitsForKeys: true },
+    }
   }
 
   #call(operation: Operation, argument: unknown): Promise<unknown> {
@@ -113,9 +138,21 @@ export class Link {
     onReply: (reply: { readonly value: unknown } | { readonly error: unknown }) => void,
     isOdd = true,
   ): void {
-    const { world, process, store, isEmbedded } = this.#options
+    const { world, process, store, isEmbedded, isHeld, onFault } = this.#options
     if (isOdd) this.#underWay++
+    const inserted = isHeld === null ? null : insertedBy(operation, argument)
+    const needsHeld = (): boolean =>
+      inserted?.jobs.some(({ unique }) => unique !== null && isHeld?.(unique.key)) === true
+    const refuse = (): void => {
+      if (isOdd) this.#underWay--
+      onReply({ error: new StoreError('STORE_BUSY', 'Another transaction holds a key.') })
+    }
     const arrive = (): void => {
+      if (inserted !== null && needsHeld()) {
+        onFault('held', operation)
+        world.after(inserted.waitMs, isEmbedded ? process : null, refuse, true)
+        return
+      }
       if (isOdd) this.#underWay--
       const run = store[operation] as (argument: unknown) => Promise<unknown>
       run.call(store, argument).then(

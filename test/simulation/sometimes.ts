@@ -110,6 +110,12 @@ const OF_JOBS: readonly Sometimes[] = [
       settledAgain(trial, (entry) => entry.to === 'done' && trial.history.final.get(entry.id) === undefined),
   },
   { what: "an enqueue's answer was lost", in: fault('unanswered insert') },
+  { what: 'an outcome waited for a key that another program held', in: fault('held settle') },
+  {
+    what: 'an outcome was saved after a key that it needs had been held, and its answer had been lost',
+    in: (trial) =>
+      fault('held settle')(trial) && settledAgain(trial, ({ enqueue = [] }) => enqueue.length > 0),
+  },
   {
     what: 'an enqueue nobody knew the fate of turned out to exist',
     in: ({ report }) => report.counts.recovered > 0,

@@ -16,6 +16,8 @@ import { Process, World } from './world.ts'
 /** How long after everything has healed the system may take to end all jobs. */
 const DRAIN_MS = 600_000
 const CLOSE_MS = 120_000
+/** How long transactions of other programs stay open. */
+const HOLD_MS = [300, 4_000, 25_000] as const
 /** Calls of which a trial has few: at the usual rate hardly one of them would go wrong. */
 const SELDOM: ReadonlySet<string> = new Set(['tell', 'moveRuns', 'addMembers'])
 
@@ -56,6 +58,11 @@ export class Trial {
   readonly known: string[] = []
   /** True once nothing goes wrong any more. */
   isHealed = false
+  /**
+   * Open transactions of other programs hold unique keys, and the store waits for them. Of this nothing is drawn: all other trials stay
+   * what they were.
+   */
+  readonly hasStrangers: boolean
   readonly #extra: Violation[] = []
   #started = 0
 
@@ -64,6 +71,7 @@ export class Trial {
     this.store = store
     this.kind = kind
     this.features = FEATURES[kind]
+    this.hasStrangers = kind === 'jobs' && seed % 5 === 1
     this.world = new World(seed)
     this.random = this.world.random
     const actions = this.features.flatMap((feature) => feature.actions.map(({ name }) => name))
@@ -117,6 +125,15 @@ export class Trial {
       (sum, { state, open, link }) => sum + link.underWay + (state === 'dead' ? 0 : open),
       0,
     )
+  }
+
+  /** Whether a transaction of another program holds this key now: a third of them at a time, for less than a lease or for longer. */
+  isHeld(key: string): boolean {
+    if (this.isHealed) return false
+    const holdMs = HOLD_MS[this.seed % HOLD_MS.length] as number
+    let sum = Math.floor(this.world.time / holdMs)
+    for (let n = 0; n < key.length; n++) sum += key.charCodeAt(n)
+    return sum % 3 === 0
   }
 
   /** Writes down what was done to the system as a whole. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type SqliteClient, sqliteStore, withTransaction } from '../../src/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { describeStore } from '../../src/testing.ts'
-import { betterSqlite3Compiled } from './better-sqlite3.ts'
+import { betterSqlite3Compiled, foundOrReason, Unavailable } from './better-sqlite3.ts'
 import { freshFile, newJob, openHandle, openStore, readyCount } from './support.ts'
 
 type OpenClient = (file: string) => SqliteClient
@@ -17,7 +17,7 @@ const clients: readonly (readonly [name: string, find: () => OpenClient | Promis
 ]
 
 for (const [name, find] of clients) {
-  const client = await attempt(find)
+  const client = await foundOrReason(find)
   if (typeof client === 'string') {
     describe(`sqlite through ${name}`, () => it.skip(`is not here: ${client}`, () => {}))
     continue
@@ -112,22 +112,15 @@ describe('A handle of the user', () => {
 
 function builtIn(): OpenClient {
   const sqlite = process.getBuiltinModule?.('node:sqlite' as 'node:fs') as unknown
-  if (!sqlite) throw new Error(`Node ${process.versions.node} has no SQLite`)
+  if (!sqlite) throw new Unavailable(`Node ${process.versions.node} has no SQLite`)
   const { DatabaseSync: Database } = sqlite as { DatabaseSync: new (file: string) => SqliteClient }
   return (file) => new Database(file)
 }
 
 function betterSqlite3(): OpenClient {
   // It brings its programs along, for the Node-API of these versions. An older one ends with a segmentation fault.
-  if (Number.parseInt(process.versions.node, 10) < 22) throw new Error('better-sqlite3 13 needs Node 22')
+  if (Number.parseInt(process.versions.node, 10) < 22)
+    throw new Unavailable('better-sqlite3 13 needs Node 22')
   const Database = createRequire(import.meta.url)('better-sqlite3') as new (file: string) => SqliteClient
   return (file) => new Database(file)
-}
-
-async function attempt<T>(find: () => T | Promise<T>): Promise<T | string> {
-  try {
-    return await find()
-  } catch (error) {
-    return (error as Error).message.split('\n')[0] as string
-  }
 }

@@ -1,14 +1,17 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { missingProgram } from '../servers/missing.ts'
 import { freshFile, openHandle, openStore, readyCount } from './support.ts'
 
 const script = fileURLToPath(new URL('./process.ts', import.meta.url))
 
 describe('A disk that fails to sync', () => {
   it('makes the commit unknown and stops the store; what was acknowledged before is there', async (t) => {
-    const strace = spawnSync('strace', ['-qq', '-o', '/dev/null', 'true'])
-    if (strace.status !== 0) return t.skip(`needs strace: ${strace.error?.message ?? String(strace.stderr)}`)
+    const reason = missingProgram('strace', ['-V'])
+    if (reason !== undefined) return t.skip(reason)
+    const traced = spawnSync('strace', ['-qq', '-o', '/dev/null', 'true'])
+    if (traced.status !== 0) return t.skip(`strace may not trace here: ${String(traced.stderr)}`)
     const file = freshFile()
     const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=25+']
 

@@ -9,12 +9,21 @@ import { parseQuery, printQuery } from '../../core/query/query.ts'
 import { flowOfQueue } from '../../flows/control-jobs.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { atMost, supervise } from '../../runtime/supervise.ts'
+import type { Store } from '../../store/store.ts'
 import { assertWhole } from '../../worker/options.ts'
 import { dueMoment } from '../jobs/change.ts'
 import { type CountPage, countFound, countOnwards, planText } from '../jobs/list.ts'
 import { assertPriorityMode } from '../queues/queue.ts'
+import { patiently } from '../retry-calls.ts'
 import { wantedBy } from './move.ts'
-import { BULK_ACTIONS, type BulkAction, type BulkRecord, type BulkView, bulkView } from './record.ts'
+import {
+  BULK_ACTIONS,
+  type BulkAction,
+  type BulkBook,
+  type BulkRecord,
+  type BulkView,
+  bulkView,
+} from './record.ts'
 import { type BulkEnv, BulkRunner } from './runner.ts'
 
 export interface BulkOptions {
@@ -76,19 +85,31 @@ const COUNT_KEYS = optionKeys<Parameters<Bulk['count']>[0]>('bulk.count()', {
   cursor: true,
 })
 
+interface ManagedBulkEnv extends BulkEnv {
+  readonly logger: Logger
+  readonly ready: () => Promise<unknown>
+  /** The store and the book with the patience of an enqueue, see {@link patientStore}, and the check before their first call. */
+  readonly patient: Store
+  readonly patientBook: BulkBook
+  readonly readyToWrite: () => Promise<unknown>
+  /** How long these repeat a call. */
+  readonly patienceMs: number
+  readonly closed: AbortSignal
+}
+
 /**
  * Bulk actions: one thing done to all jobs that fit a query. They are records in the store, so they outlive the process that
  * started them, and are worked off by workers, and by whoever calls {@link Bulk.serve}.
  */
 export class Bulk {
-  readonly #env: BulkEnv & { readonly logger: Logger; readonly ready: () => Promise<unknown> }
+  readonly #env: ManagedBulkEnv
   /** For workers, as one of their duties. */
   readonly runner: BulkRunner
   /** How to end each loop that {@link Bulk.serve} began. */
   readonly #served = new Set<() => Promise<void>>()
   #isClosed = false
 
-  constructor(env: BulkEnv & { readonly logger: Logger; readonly ready: () => Promise<unknown> }) {
+  constructor(env: ManagedBulkEnv) {
     this.#env = env
     this.runner = new BulkRunner(env)
   }
@@ -99,20 +120,21 @@ export class Bulk {
    */
   async start(options: BulkOptions): Promise<BulkView> {
     assertOptions(KEYS, options ?? null)
-    const { runtime, book, notifier } = this.#env
+    const { runtime, book, notifier, patient, patienceMs, closed, readyToWrite } = this.#env
     const startedAt = runtime.now()
     const draft = recordOf(options, startedAt)
-    await this.#env.ready()
-    const plan = await planText(this.#env, draft.query, startedAt)
-    const { count, isExact } = await countFound(
-      this.#env,
-      wantedBy(draft.action, plan, Infinity),
-      EXPECTED_CAP,
-    )
+    await readyToWrite()
+    const env = { ...this.#env, store: patient }
+    const plan = await planText(env, draft.query, startedAt)
+    const { count, isExact } = await countFound(env, wantedBy(draft.action, plan, Infinity), EXPECTED_CAP)
     const expected = isExact ? count : (options.expected ?? null)
     const record: BulkRecord = { ...draft, startedAt, expected }
     const id = runtime.uuid()
-    await book.put(id, record, runtime.uuid(), null)
+    const revision = runtime.uuid()
+    // Nothing else has this id and nothing removes what runs: it can be repeated whatever became of the reply. One that is refused
+    // then has happened, and a runner has taken it up.
+    const patience = { runtime, patienceMs, isClosed: () => closed.aborted }
+    await patiently(patience, () => book.put(id, record, revision, null))
     notifier.publish([{ kind: 'sync' }])
     return bulkView({ id, record })
   }
@@ -147,8 +169,8 @@ export class Bulk {
 
   /** Stops an action: the page that is under way is its last. One that has ended stays as it is. Null if there is none. */
   async stop(id: string): Promise<BulkView | null> {
-    await this.#env.ready()
-    const { book, runtime } = this.#env
+    await this.#env.readyToWrite()
+    const { patientBook: book, runtime } = this.#env
     for (let tries = 0; tries < TRIES; tries++) {
       const kept = await book.get(id)
       if (kept === null) return null

@@ -5,11 +5,13 @@ import { flowOfQueue } from '../../flows/control-jobs.ts'
 import { type Tree, treesIn } from '../../flows/definition.ts'
 import { type Outline, outlineOf, walkOutline, worksOf } from '../../flows/outline.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { FlowOutline } from '../../store/flows.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
 import type { Store } from '../../store/store.ts'
+import { type FlowDefinition, putDefinitions, readDefinitions } from './stored-definitions.ts'
 
 interface OutlinesEnv {
-  readonly store: Pick<Store, 'putFlows'>
+  readonly store: Store
+  readonly runtime: Runtime
   readonly space: string
   readonly logger: Logger
 }
@@ -25,7 +27,7 @@ export class Outlines {
 
   /** Tells of these flows and those inside them. */
   async put(trees: readonly Tree[]): Promise<void> {
-    const flows = new Map<string, FlowOutline>()
+    const flows = new Map<string, FlowDefinition>()
     for (const tree of trees.flatMap(treesIn)) {
       // A branch is a part of the outline of its flow.
       if (flowOfQueue(tree.queue) !== tree.name) continue
@@ -33,9 +35,9 @@ export class Outlines {
       flows.set(JSON.stringify([name, version]), { name, version, outline: JSON.stringify(outlineOf(tree)) })
     }
     if (flows.size === 0) return
-    const { store, space, logger } = this.#env
+    const { logger } = this.#env
     const put = [...flows.values()]
-    const { changed } = await store.putFlows({ space, flows: put })
+    const changed = await putDefinitions(this.#env, put)
     for (const tree of trees) this.#told.set(tree, Promise.resolve())
     for (const was of changed) {
       const is = put.find(({ name, version }) => name === was.name && version === was.version)
@@ -56,7 +58,7 @@ export class Outlines {
   }
 }
 
-function changedText(was: FlowOutline, is: FlowOutline): string {
+function changedText(was: FlowDefinition, is: FlowDefinition): string {
   const [before, now] = [was, is].map(({ outline }) => listed(JSON.parse(outline) as Outline))
   const how =
     before === now
@@ -99,12 +101,12 @@ const COUNTED = 100_000
 
 /** All flows, or the versions of one, with how many runs they have. */
 export async function summarizeFlows(
-  store: Pick<Store, 'getFlows' | 'countRuns'>,
+  store: Pick<Store, 'listRecords' | 'countRuns'>,
   space: string,
   name: string | undefined,
 ): Promise<FlowSummary> {
-  const [{ flows }, { counts, isAll }] = await Promise.all([
-    store.getFlows({ space, ...(name === undefined ? {} : { name }) }),
+  const [flows, { counts, isAll }] = await Promise.all([
+    readDefinitions(store, space, name),
     store.countRuns({ space, ...(name === undefined ? {} : { flow: name }), limit: COUNTED }),
   ])
   const views = new Map<string, FlowView>()

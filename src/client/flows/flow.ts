@@ -21,7 +21,7 @@ import {
 import { assertWhole } from '../../worker/options.ts'
 import { assertJobOptions, type EnqueueOptions } from '../enqueue/enqueue.ts'
 import type { Queue } from '../queues/queue.ts'
-import { all, type Joined, type JoinKind, type JoinRule } from './joins.ts'
+import { all, assertJoin, isJoin, type Joined, type JoinKind, type JoinRule } from './joins.ts'
 
 /** A queue by what goes in and what comes out; what its handler gets does not matter here. */
 export type QueueOf<Input, Result> = Omit<
@@ -285,6 +285,9 @@ class Builder {
     assertWork(work)
     assertOptions(STEP_KEYS, options)
     const { name = work.name, payload, as, undo, ...enqueue } = options
+    assertFunction(`payload of step ${show(name)}`, payload, '({ state }) => state.order')
+    assertAs(name, as)
+    assertUndo(name, undo)
     const payloadOf = (payload ?? (({ state }: View) => state)) as (view: View) => unknown
     const member = memberMaker(work, name, enqueue)
     if (undo !== undefined) assertJobOptions(undo, enqueue)
@@ -310,8 +313,16 @@ class Builder {
     given: JoinRule | EachOptions = all,
   ): this {
     assertWork(work)
-    if (!('kind' in given)) assertOptions(EACH_KEYS, given)
-    const { join = all, ...enqueue } = 'kind' in given ? { join: given } : given
+    const isRule = isJoin(given)
+    if (!isRule) assertOptions(EACH_KEYS, given)
+    const { join = all, ...enqueue } = isRule ? { join: given } : given
+    assertJoin(`join of step ${show(name)}`, join)
+    if (typeof items !== 'function' && !Array.isArray(items)) {
+      throw new SkepError(
+        'OPTION_INVALID',
+        `items of step ${show(name)} is ${show(items)}; use an array, or ({ state }) => state.items.`,
+      )
+    }
     const member = memberMaker(work, name, enqueue)
     return this.#work({
       name,
@@ -332,6 +343,7 @@ class Builder {
 
   parallel(branches: Readonly<Record<string, unknown>>, join: JoinRule = all): this {
     const names = Object.keys(branches)
+    assertJoin(`join of the branches ${names.join(', ')}`, join)
     const works = names.map((name) => this.#branch(name, branches[name]))
     const members = works.map((work, n) => memberMaker(work, names[n] as string, {}))
     return this.#work({
@@ -349,6 +361,7 @@ class Builder {
   }
 
   when(test: (view: View) => boolean, then: Build, otherwise?: Build): this {
+    assertFunction('The test of when()', test ?? null, '({ state }) => state.total > 100')
     const name = this.#nameOf('when')
     return this.#add({
       kind: 'when',
@@ -365,6 +378,7 @@ class Builder {
   ): this {
     assertOptions(REPEAT_KEYS, options)
     assertWhole('most', options.most, 1, 1_000_000)
+    assertFunction('while of repeat()', options.while, '({ state }) => !state.done')
     const name = this.#nameOf('repeat')
     return this.#add({
       kind: 'repeat',
@@ -397,7 +411,10 @@ class Builder {
 
   #branch(name: string, branch: unknown): Work<never, unknown> {
     assertName('Branch', name)
-    if (typeof branch !== 'function') return branch as Work<never, unknown>
+    if (typeof branch !== 'function') {
+      assertWork(branch)
+      return branch as Work<never, unknown>
+    }
     const head = { ...this.#head, name: `${this.#head.name}:${name}` }
     const tree: Tree = { ...head, nodes: nodesOf(head, branch as Build), result: ({ state }) => state }
     return { name: head.name, version: head.version, tree } as Flow<never, unknown>
@@ -417,6 +434,25 @@ class Builder {
 function assertWork(work: unknown): void {
   if (typeof work === 'object' && work !== null && 'name' in work) return
   throw new SkepError('CONFIG_INVALID', `A step got ${show(work)}; give it a queue or a flow: f.step(mail).`)
+}
+
+/** What is called only when a run comes to it would otherwise fail every run, in a worker. */
+function assertFunction(what: string, value: unknown, example: string): void {
+  if (value === undefined || typeof value === 'function') return
+  throw new SkepError('OPTION_INVALID', `${what} is ${show(value)}; use a function: ${example}.`)
+}
+
+function assertAs(step: string, as: unknown): void {
+  if (as === undefined || (typeof as === 'string' && as !== '')) return
+  throw new SkepError('OPTION_INVALID', `as of step ${show(step)} is ${show(as)}; use the name of a field.`)
+}
+
+function assertUndo(step: string, undo: Partial<QueueOf<never, never>> | undefined): void {
+  if (undo === undefined || (typeof undo?.name === 'string' && undo.lanes !== undefined)) return
+  throw new SkepError(
+    'OPTION_INVALID',
+    `undo of step ${show(step)} is ${show(undo)}; use a queue: queue(name).`,
+  )
 }
 
 function treesOf(...works: readonly Work<never, unknown>[]): readonly Tree[] {

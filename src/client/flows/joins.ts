@@ -1,4 +1,6 @@
+import { SkepError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/limits.ts'
+import { show } from '../../core/names.ts'
 import type { Join } from '../../flows/definition.ts'
 import { assertWhole } from '../../worker/options.ts'
 
@@ -36,6 +38,20 @@ export const failFast: JoinRule<'failFast'> = { kind: 'failFast', join: { need: 
 export function first(count: number): JoinRule<'first'> {
   assertWhole('first', count, 1, LIMITS.batchJobs)
   return { kind: 'first', join: { need: count, failing: 'hopeless' } }
+}
+
+/** Whether it is one of the rules above. */
+export function isJoin(value: unknown): value is JoinRule {
+  const { kind, join } = (value ?? {}) as Partial<JoinRule>
+  return typeof kind === 'string' && join?.need !== undefined && join.failing !== undefined
+}
+
+export function assertJoin(what: string, join: unknown): void {
+  if (isJoin(join)) return
+  throw new SkepError(
+    'OPTION_INVALID',
+    `${what} is ${show(join)}; use all, settled, failFast or first(count), which skep exports.`,
+  )
 }
 
 /** Whether what is left is cancelled once it has been decided. */

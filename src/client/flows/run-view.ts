@@ -5,8 +5,8 @@ import { flowOfQueue } from '../../flows/control-jobs.ts'
 import { type Outline, type StepOutline, stepsNamed } from '../../flows/outline.ts'
 import { type Position, readPosition } from '../../flows/position.ts'
 import { progressOf, type StepStanding, standings } from '../../flows/step-status.ts'
-import type { FlowOutline } from '../../store/flows.ts'
 import type { Store } from '../../store/store.ts'
+import { type FlowDefinition, readDefinitions } from './stored-definitions.ts'
 
 /** A run as people see it. */
 export interface RunView<State = unknown> {
@@ -53,17 +53,17 @@ export interface RunWaits {
 
 /** Shows runs, with what the store knows about their flows and what they wait for. */
 export async function viewRuns(
-  store: Pick<Store, 'getFlows' | 'getGroups'>,
+  store: Pick<Store, 'listRecords' | 'getGroups'>,
   space: string,
   runs: readonly Run[],
 ): Promise<RunView[]> {
   const positions = runs.map(({ position }) => readPosition(position))
   const names = [...new Set(positions.flatMap(({ queue }) => flowOfQueue(queue) ?? []))]
   const awaited = positions.flatMap(({ waits }) => (waits && waits.size > 0 ? [waits.id] : []))
-  const [{ flows }, { groups }] = await Promise.all([
+  const [flows, { groups }] = await Promise.all([
     runs.length === 0
-      ? { flows: [] }
-      : store.getFlows({ space, ...(names.length === 1 ? { name: names[0] as string } : {}) }),
+      ? []
+      : readDefinitions(store, space, names.length === 1 ? (names[0] as string) : undefined),
     awaited.length === 0 ? { groups: [] } : store.getGroups({ space, ids: awaited }),
   ])
   return runs.map((run, index) => {
@@ -77,7 +77,7 @@ export async function viewRuns(
 export function stepsOf(
   { flow, version }: Run,
   { queue }: Pick<Position, 'queue'>,
-  flows: readonly FlowOutline[],
+  flows: readonly FlowDefinition[],
 ): readonly StepOutline[] | null {
   const name = flowOfQueue(queue) ?? ''
   const known = flows.find((one) => one.name === name && one.version === version)

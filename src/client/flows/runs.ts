@@ -330,8 +330,10 @@ export class Runs {
 
   /** A step that is not there is refused before the run begins again, as far as it is known how the flow looks. */
   async #assertStep(id: string, from: string): Promise<void> {
-    const run = await this.#find(id)
-    const steps = run ? (await this.#view(run)).position.steps : []
+    const { patient, space } = this.#env
+    const run = await this.#find(id, patient)
+    const [view] = run ? await viewRuns(patient, space, [run]) : []
+    const steps = view?.position.steps ?? []
     if (run === null || steps.length === 0 || steps.some(({ name }) => name === from)) return
     const names = steps.map(({ name }) => show(name)).join(', ')
     throw new SkepError(
@@ -377,9 +379,18 @@ export class Runs {
 
 /** Each as `name:value`; of an array each element. */
 export function attributesOf(attributes: Attributes): string[] {
+  if (typeof attributes !== 'object' || attributes === null || Array.isArray(attributes)) {
+    throw new SkepError('OPTION_INVALID', `attributes is ${show(attributes)}; use an object: { userId: 62 }.`)
+  }
   const all = Object.entries(attributes).flatMap(([name, value]) =>
     (Array.isArray(value) ? (value as readonly (string | number)[]) : [value as string | number]).map(
-      (one) => `${name}:${one}`,
+      (one) => {
+        if (typeof one === 'string' || typeof one === 'number') return `${name}:${one}`
+        throw new SkepError(
+          'OPTION_INVALID',
+          `Attribute ${show(name)} is ${show(one)}; use a string, a number, or an array of them.`,
+        )
+      },
     ),
   )
   for (const one of all) assertKey('attribute', one)

@@ -128,6 +128,7 @@ export class OpenGroup<Result = unknown> extends GroupHandle<Result> {
 }
 
 export function assertOpenable(options: OpenGroupOptions): void {
+  assertOneMoment(options)
   const { join } = options
   if (join !== undefined && cancelsRest(join)) {
     throw new SkepError(
@@ -135,5 +136,4 @@ export function assertOpenable(options: OpenGroupOptions): void {
       `An open group cannot have ${join.kind}: what joins it after that was decided would not be cancelled. Use all or settled.`,
     )
   }
-  assertOneMoment(options)
 }

@@ -7,7 +7,7 @@ import { LIMITS } from '../../core/limits.ts'
 import { assertOptions, type OptionKeys, optionKeys } from '../../core/options.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { type EnqueueOptions, type Prepare, prepareAll } from '../enqueue/enqueue.ts'
-import { all, cancelsRest, type JoinRule } from '../flows/joins.ts'
+import { all, assertJoin, cancelsRest, type JoinRule } from '../flows/joins.ts'
 import type { AnyQueue, Queue } from '../queues/queue.ts'
 
 /** The header that tells a job which group enqueued it. */
@@ -85,7 +85,7 @@ export async function makeGroup(
       `A group got ${drafts.length} jobs; at most ${LIMITS.batchJobs} go in one. Use a group of groups.`,
     )
   }
-  assertFollowed(options.join ?? all, drafts.length, options)
+  assertFollowed(drafts.length, options)
   const id = env.runtime.uuid()
   // Both read all payloads before they return.
   const [group, jobs] = await Promise.all([
@@ -140,6 +140,7 @@ export async function groupOf(
 
 /** With `settled` there is one moment for both. */
 export function assertOneMoment({ join = all, next, onComplete }: GroupOptions): void {
+  assertJoin('join', join)
   if (join.join.need === 'none' && next !== undefined && onComplete !== undefined) {
     throw new SkepError(
       'OPTION_INVALID',
@@ -149,8 +150,12 @@ export function assertOneMoment({ join = all, next, onComplete }: GroupOptions):
 }
 
 /** The job that follows cancels what is left, so where something shall be cancelled there must be one. */
-function assertFollowed({ kind, join: { need } }: JoinRule, size: number, options: GroupOptions): void {
+function assertFollowed(size: number, options: GroupOptions): void {
   assertOneMoment(options)
+  const {
+    kind,
+    join: { need },
+  } = options.join ?? all
   const { next, onFailure } = options
   if (typeof need === 'number' && need > size) {
     throw new SkepError(

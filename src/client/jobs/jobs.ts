@@ -147,8 +147,8 @@ export class Jobs {
   async copy(id: string, options: CopyOptions = {}): Promise<JobHandle<unknown>> {
     assertJobId(id)
     await this.#env.readyToWrite()
-    const { store, space, runtime, payloadBytes, insert } = this.#env
-    const [job] = (await store.get({ space, ids: [id] })).jobs
+    const { patient, space, runtime, payloadBytes, insert } = this.#env
+    const [job] = (await patient.get({ space, ids: [id] })).jobs
     if (!job) {
       throw new SkepError('JOB_NOT_FOUND', `There is no job "${id}" in space "${space}".`, { facts: { id } })
     }
@@ -209,8 +209,8 @@ export class Jobs {
 
   /** Deletes finished jobs whose retention has expired. Workers do this on their own. Returns their number. */
   async prune(): Promise<number> {
-    await this.#env.ready()
-    return pruneAll(this.#env.store)
+    await this.#env.readyToWrite()
+    return pruneAll(this.#env.patient)
   }
 
   async #change(

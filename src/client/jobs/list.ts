@@ -1,5 +1,5 @@
 import { SkepError } from '../../core/errors.ts'
-import { JOB_STATES, type JobState } from '../../core/jobs/job.ts'
+import { JOB_STATES, type Job, type JobState } from '../../core/jobs/job.ts'
 import { timeOf } from '../../core/jobs/transitions.ts'
 import { handledQueues, unhandledOf } from '../../core/jobs/unhandled.ts'
 import { type HoldKind, holdsQueue } from '../../core/lanes/holds.ts'
@@ -43,6 +43,11 @@ export interface ListOptions {
   readonly text?: string
   /** 1 to 200. @default 50 */
   readonly limit?: number
+  /**
+   * The page ends before the job with which its payloads, results, headers and failures exceed this number of bytes, and has a cursor.
+   * It has at least one job. @default no bound
+   */
+  readonly pageBytes?: number
   /** From the page before. */
   readonly cursor?: string
 }
@@ -55,6 +60,7 @@ const LIST_KEYS = optionKeys<ListOptions>('list()', {
   before: true,
   text: true,
   limit: true,
+  pageBytes: true,
   cursor: true,
 })
 
@@ -127,10 +133,40 @@ export async function listJobs(env: InspectEnv, options: ListOptions): Promise<J
   assertOptions(LIST_KEYS, options)
   const limit = options.limit ?? 50
   assertWhole('limit', limit, 1, LIMITS.pageJobs)
+  const { pageBytes = Infinity } = options
+  if (pageBytes !== Infinity) assertWhole('pageBytes', pageBytes, 1, 1_073_741_824)
   const wanted = await wantedOf(env, options)
   const page = { limit, cursor: options.cursor ?? null, budget: PAGE_BUDGET }
-  const { jobs, cursor, searched } = await searchJobs(env, wanted, page)
-  return { jobs: jobs.map(viewOf), cursor, searched }
+  let found = await searchJobs(env, wanted, page)
+  const most = fittingJobs(found.jobs, pageBytes)
+  // Only the search can give the cursor behind an earlier job. Nothing has been parsed yet.
+  if (most < found.jobs.length) found = await searchJobs(env, wanted, { ...page, limit: most })
+  return { jobs: found.jobs.map(viewOf), cursor: found.cursor, searched: found.searched }
+}
+
+/** The bytes of the strings of a job; all other fields are small. */
+function stringBytesOf({
+  payload,
+  headers,
+  overrides,
+  lane,
+  uniqueKey,
+  cancelReason,
+  result,
+  failure,
+}: Job): number {
+  const strings = [payload, headers, overrides, lane, uniqueKey, cancelReason, result, failure]
+  return strings.reduce<number>((sum, text) => sum + Buffer.byteLength(text ?? ''), 0)
+}
+
+/** The number of jobs from the first on whose content is within these bytes, at least one. */
+function fittingJobs(jobs: readonly Job[], pageBytes: number): number {
+  let bytes = 0
+  const first = jobs.findIndex((job) => {
+    bytes += stringBytesOf(job)
+    return bytes > pageBytes
+  })
+  return first === -1 ? jobs.length : Math.max(1, first)
 }
 
 /** What a list was asked for, as it is looked for. */

@@ -213,6 +213,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
     this.#assertRuns()
     this.#run.enqueued ??= []
     this.#run.enqueued.push(job)
+    if (options.id !== undefined) this.#run.hasGivenIds = true
     return { id: job.id }
   }
 

@@ -235,14 +235,16 @@ export function queue(
     read: schema ? (payload) => readWith(schema, name, payload) : (payload) => payload,
     jsonSchema: () => options.jsonSchema ?? jsonSchemaOf(schema),
     job: (payload, options = {}) => ({ queue: self, payload, options }),
-    handle(run) {
+    handle(run, ...more: unknown[]) {
       assertFunction(name, run)
+      assertAlone(name, 'handle(run)', more[0])
       return { queue: self, batch: 1, run: run as HandlerFunction<never, unknown> }
     },
-    handleBatch(options, run) {
+    handleBatch(options, run, ...more: unknown[]) {
       assertOptions(BATCH_KEYS, options ?? null)
       const { size } = options
       assertFunction(name, run)
+      assertAlone(name, 'handleBatch({ size }, run)', more[0])
       assertWhole('size', size, 1, 10_000)
       return { queue: self, batch: size, run: run as BatchHandlerFunction<never, unknown> }
     },
@@ -262,6 +264,20 @@ function assertFunction(queue: string, run: unknown): void {
   throw new SkepError(
     'OPTION_INVALID',
     `The handler of queue ${show(queue)} is ${show(run)}; pass a function.`,
+  )
+}
+
+/** Refuses options where other libraries take them: beside the handler. */
+function assertAlone(queue: string, call: string, given: unknown): void {
+  if (given === undefined) return
+  const names = typeof given === 'object' && given !== null ? Object.keys(given) : []
+  const what = names.length === 0 ? show(given) : `{ ${names.join(', ')} }`
+  throw new SkepError(
+    'OPTION_INVALID',
+    `${call} of queue ${show(queue)} takes no options after the handler, and got ${what}. Options of the queue ` +
+      `(concurrency, concurrencyPerWorker, rate, timeout, onError) go to queue(${show(queue)}, options), ` +
+      'those of the worker (concurrency, lease, poll) to skep.worker(handlers, options).',
+    { facts: { place: `queue.${call.slice(0, call.indexOf('('))}()`, name: names[0] ?? null } },
   )
 }
 

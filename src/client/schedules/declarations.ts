@@ -75,13 +75,20 @@ export class Declarations {
   /** For a worker's loop: what cannot be declared is logged, and keeps nobody else. */
   async syncPending(): Promise<void> {
     if (!this.#isPending) return
-    await this.sync((id, error) => {
-      this.#env.logger.error(`Schedule ${show(id)} could not be declared: ${messageOf(error)}`)
+    await this.sync({
+      onInvalid: (id, error) =>
+        this.#env.logger.error(`Schedule ${show(id)} could not be declared: ${messageOf(error)}`),
     })
   }
 
   /** Brings all that is declared into the store. Without `onInvalid`, the first that is not valid is thrown. */
-  async sync(onInvalid?: (id: string, error: unknown) => void): Promise<SyncSummary> {
+  async sync({
+    store = this.#env.store,
+    onInvalid,
+  }: {
+    readonly store?: Store
+    readonly onInvalid?: (id: string, error: unknown) => void
+  } = {}): Promise<SyncSummary> {
     this.#isPending = false
     try {
       const makers = new Map<string, Maker>()
@@ -97,12 +104,12 @@ export class Declarations {
           }
         }
         for (const { id, make } of resolved) if (make) makers.set(id, make)
-        const { changed, unchanged } = await putSchedules(this.#env, resolved, owner)
+        const { changed, unchanged } = await putSchedules({ ...this.#env, store }, resolved, owner)
         summary.changed += changed
         summary.unchanged += unchanged
         // What is declared but not valid just now is no reason to remove what is stored.
         const declared = new Set(definitions.map(({ id }) => id))
-        if (owner !== '') summary.removed += await this.#removeOthers(owner, declared)
+        if (owner !== '') summary.removed += await this.#removeOthers(store, owner, declared)
       }
       this.#makers = makers
       if (summary.changed + summary.removed > 0) tellOfChange(this.#env)
@@ -113,8 +120,8 @@ export class Declarations {
     }
   }
 
-  async #removeOthers(owner: string, declared: ReadonlySet<string>): Promise<number> {
-    const { store, space } = this.#env
+  async #removeOthers(store: Store, owner: string, declared: ReadonlySet<string>): Promise<number> {
+    const { space } = this.#env
     const gone: string[] = []
     for (let cursor: string | null = null, isLast = false; !isLast; isLast = cursor === null) {
       const page: Awaited<ReturnType<Store['listSchedules']>> = await store.listSchedules({

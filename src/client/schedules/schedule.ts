@@ -16,7 +16,8 @@ import {
 import { assertCalendar, type Calendar, type Timing } from '../../core/schedules/slots.ts'
 import type { Maker } from '../../maintenance/scheduler.ts'
 import { assertWhole } from '../../worker/options.ts'
-import { type EnqueueOptions, encodeOverrides, type Prepare } from '../enqueue/enqueue.ts'
+import { assertJobOptions, type EnqueueOptions, encodeOverrides, type Prepare } from '../enqueue/enqueue.ts'
+import { resolveUnique } from '../enqueue/unique.ts'
 import type { Flow } from '../flows/flow.ts'
 import type { StartOptions } from '../flows/runs.ts'
 import type { Queue } from '../queues/queue.ts'
@@ -178,7 +179,9 @@ function describe<Input, Result, Output>(
     queue: Queue<Input, Result, Output>
     payload?: PayloadSource<Input>
   }
-  if (typeof queue?.name !== 'string') throw invalid(id, 'it needs a queue: queue(name).')
+  if (typeof queue?.name !== 'string' || queue.lanes === undefined) {
+    throw invalid(id, 'it needs a queue: queue(name).')
+  }
   const calendar: Calendar = {
     timing: timingOf(id, options),
     startAt: momentOf(id, 'startAt', options.startAt),
@@ -190,6 +193,9 @@ function describe<Input, Result, Output>(
     throw invalid(id, `jitter does not go with queue ${show(queue.name)}, whose jobs run in strict order.`)
   }
   const { priority, unique, headers, timeout, retention } = options
+  // Here and not where it is resolved: a worker only logs what it cannot declare, and the schedule would never exist.
+  assertJobOptions(queue, options)
+  resolveUnique(unique)
   const common = {
     ...(priority === undefined ? {} : { priority }),
     ...(unique === undefined ? {} : { unique }),

@@ -81,6 +81,8 @@ export class Schedules {
    */
   declare(schedules: readonly ScheduleDefinition[], options: { readonly owner?: string } = {}): void {
     assertOptions(DECLARE_KEYS, options)
+    if (!Array.isArray(schedules)) throw notDefined(schedules)
+    for (const one of schedules as readonly ScheduleDefinition[]) assertDefinition(one)
     this.#declarations.add(schedules, options.owner)
     this.#env.wakeWorkers()
   }
@@ -88,7 +90,7 @@ export class Schedules {
   /** Brings what is declared into the store now, for a deploy script. Workers do it by themselves. */
   async sync(): Promise<SyncSummary> {
     await this.#env.readyToWrite()
-    return this.#declarations.sync()
+    return this.#declarations.sync({ store: this.#env.patient })
   }
 
   /**
@@ -96,6 +98,7 @@ export class Schedules {
    * with `SCHEDULE_DECLARED`.
    */
   async put(schedule: ScheduleDefinition): Promise<ScheduleView> {
+    assertDefinition(schedule)
     const resolved = await schedule.resolve(this.#env.prepare)
     if (resolved.make !== null) {
       throw new SkepError(
@@ -251,6 +254,18 @@ export class Schedules {
     if (!schedules[0]) throw notFound(id)
     return schedules[0]
   }
+}
+
+function assertDefinition(schedule: ScheduleDefinition): void {
+  if (typeof schedule?.resolve !== 'function') throw notDefined(schedule)
+}
+
+function notDefined(given: unknown): SkepError {
+  return new SkepError(
+    'OPTION_INVALID',
+    `${show(given)} is not what schedule() returns. Use skep.schedules.declare([schedule(id, { queue, cron })]), ` +
+      'or skep.schedules.put(schedule(id, { queue, cron })).',
+  )
 }
 
 function slotsFrom(calendar: Calendar, now: number, first: number | null, count: number): Date[] {

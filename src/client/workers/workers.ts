@@ -53,8 +53,8 @@ export class Workers {
     options: WorkerCommandOptions,
   ): Promise<WorkerView | null> {
     assertOptions(COMMAND_KEYS, options)
-    await this.#env.ready()
-    return commandWorker(this.#env, id, command, options)
+    await this.#env.readyToWrite()
+    return commandWorker({ ...this.#env, store: this.#env.patient }, id, command, options)
   }
 
   /**

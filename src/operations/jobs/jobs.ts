@@ -1,4 +1,4 @@
-import type { JobView } from '../../index.ts'
+import { type JobView, LIMITS } from '../../index.ts'
 import { notFound, seen, sees, shownExplanation, shownJob, shownLogs } from '../authorize/authorize-output.ts'
 import { scopedQuery } from '../authorize/scoped-query.ts'
 import { type Context, operation, type ServerOperation } from '../operation.ts'
@@ -18,7 +18,8 @@ export const jobsList: ServerOperation<'jobs.list'> = operation({
   output: jobList,
   async run(input, context) {
     const query = scopedQuery(context.caller, input.query ?? '')
-    const page = await context.skep.jobs.list({ ...input, query })
+    // To parse, redact and serialise a page blocks the process, so its size is bounded whatever is stored.
+    const page = await context.skep.jobs.list({ ...input, query, pageBytes: LIMITS.pageBytes })
     return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(context, job)) })
   },
 })

@@ -4,10 +4,14 @@
  * What a key is called decides first, then what a text looks like. What is not hidden stays the very same object, so a large payload
  * without a secret costs a walk and no copy. It is a net and no wall: a secret under the name of `note` is not seen.
  */
+import { Budget } from './budget.ts'
 import { type Secrecy, secretKeys } from './secret-keys.ts'
-import { HIDDEN, hideInText } from './secret-text.ts'
+import { HIDDEN, hideInText, isGenerated, isSecretOfFlag } from './secret-text.ts'
 
 export { HIDDEN } from './secret-text.ts'
+
+// A value deeper than anything that Skep stores is cut off.
+const DEPTH = 100
 
 export interface RedactOptions {
   /** More names of keys whose values are hidden, in any spelling (`bankAccount` also means `bank_account`), or patterns. */
@@ -25,59 +29,51 @@ export interface Redactor {
   value<T>(value: T): T
   /** A text for people, such as the message of an error or a line of a log. */
   text(text: string): string
-  /** The same for one response, which may look for secrets for a limited time. When that is used up, long texts are hidden unread. */
+  /**
+   * The same for one response, which may look for secrets for a limited time. When that is used up, only the first short fields of each
+   * value are still read, and everything else is hidden unread.
+   */
   limited?(mono: () => number): Redactor
 }
-
-// A value deeper or larger than anything that Skep stores is cut off, so that nobody can make this walk for long.
-const DEPTH = 100
-const NODES = 200_000
-/** How long one response may look for secrets. */
-const BUDGET_MS = 400
-/** Shorter texts are read even then: names and states are among them. */
-const SHORT = 40
 
 /** Makes what hides secrets, with the usual names and those of the options. */
 export function redactor(options: RedactOptions = {}): Redactor {
   const secrecyOf = secretKeys(options)
-  const text = (given: string): string => hideInText(given, secrecyOf)
   return {
-    ...over(text, secrecyOf, options),
-    limited(mono) {
-      let leftMs = BUDGET_MS
-      const limitedText = (given: string): string => {
-        if (given.length <= SHORT) return text(given)
-        if (leftMs <= 0) return HIDDEN
-        const from = mono()
-        const shown = text(given)
-        leftMs -= mono() - from
-        return shown
-      }
-      return over(limitedText, secrecyOf, options)
-    },
+    value: (value) => over(secrecyOf, options, new Budget()).value(value),
+    text: (given) => hideInText(given, secrecyOf),
+    limited: (mono) => over(secrecyOf, options, new Budget(mono)),
   }
 }
 
-/** Redacts values, with something that redacts texts. */
+/** Redacts values and texts, as far as the budget goes. */
 function over(
-  text: (given: string) => string,
   secrecyOf: (key: string) => Secrecy,
   options: RedactOptions,
-): Redactor {
-  const walk = (given: unknown, key: string, depth: number, seen: { nodes: number }): unknown => {
-    const value = options.value ? options.value(given, key) : given
-    if (value !== given) return value
-    if (typeof value === 'string') return text(value)
-    if (typeof value !== 'object' || value === null || value instanceof Date) return value
-    if (depth > DEPTH || seen.nodes > NODES) return HIDDEN
-    return Array.isArray(value) ? walkArray(value, key, depth, seen) : walkObject(value, depth, seen)
+  budget: Budget,
+): Pick<Redactor, 'value' | 'text'> {
+  const text = (given: string): string => {
+    return given === '' || budget.admits(given.length) ? hideInText(given, secrecyOf) : HIDDEN
   }
 
-  const walkArray = (value: unknown[], key: string, depth: number, seen: { nodes: number }): unknown[] => {
+  const walk = (given: unknown, key: string, depth: number): unknown => {
+    if (options.value) {
+      if (!budget.admits(0)) return hidden(given)
+      const value = options.value(given, key)
+      if (value !== given) return value
+    }
+    if (typeof given === 'string') return text(given)
+    if (typeof given !== 'object' || given === null || given instanceof Date) return given
+    if (depth > DEPTH) return HIDDEN
+    return Array.isArray(given) ? walkArray(given, key, depth) : walkObject(given, depth)
+  }
+
+  const walkArray = (value: unknown[], key: string, depth: number): unknown => {
+    if (value.length > budget.room) return HIDDEN
     let copy: unknown[] | null = null
-    seen.nodes += value.length
     for (let i = 0; i < value.length; i++) {
-      const inner = walk(value[i], key, depth + 1, seen)
+      const isRead = budget.admits(0) && !isSecretElement(value, i, key, secrecyOf)
+      const inner = isRead ? walk(value[i], key, depth + 1) : hidden(value[i])
       if (inner === value[i]) continue
       copy ??= [...value]
       copy[i] = inner
@@ -85,33 +81,54 @@ function over(
     return copy ?? value
   }
 
-  const walkObject = (value: object, depth: number, seen: { nodes: number }): object => {
+  const walkObject = (value: object, depth: number): unknown => {
     const entries = Object.entries(value)
-    seen.nodes += entries.length
+    if (entries.length > budget.room) return HIDDEN
     const isSecretPair = namesSecret(value as Readonly<Record<string, unknown>>, secrecyOf)
     let isChanged = false
     for (const entry of entries) {
       const [key, inner] = entry
-      const secrecy = isSecretPair && key === 'value' ? 'strong' : secrecyOf(key)
-      entry[1] = isSecret(inner, secrecy) ? hidden(inner) : walk(inner, key, depth + 1, seen)
+      const isRead = budget.admits(key.length) && !(isSecretPair && isValueKey(key))
+      const secrecy = isRead ? secrecyOf(key) : 'strong'
+      entry[1] = isSecret(inner, secrecy) ? hidden(inner) : walk(inner, key, depth + 1)
       isChanged ||= entry[1] !== inner
     }
     return isChanged ? Object.fromEntries(entries) : value
   }
 
   return {
-    value: <T>(value: T): T => walk(value, '', 0, { nodes: 0 }) as T,
-    text,
+    value: <T>(value: T): T => budget.spend(() => walk(value, '', 0)) as T,
+    text: (given) => budget.spend(() => text(given)),
   }
 }
 
-/** `{ name: 'authorization', value: … }`, as lists of headers and forms are written. */
-function namesSecret(
-  { name, key, value }: Readonly<Record<string, unknown>>,
+/** `{ name: 'authorization', value: … }`, as lists of headers and forms are written, also with capitals. */
+function namesSecret(value: Readonly<Record<string, unknown>>, secrecyOf: (key: string) => Secrecy): boolean {
+  const name = value['name'] ?? value['key'] ?? value['Name'] ?? value['Key']
+  if (typeof name !== 'string' || secrecyOf(name) === 'none') return false
+  return Object.keys(value).some(isValueKey)
+}
+
+function isValueKey(key: string): boolean {
+  return key === 'value' || key === 'Value' || key === 'val'
+}
+
+/** Lists in which each second element is the value of the one before: the `rawHeaders` of Node. */
+const HEADER_LIST = /^raw[-_]?(?:headers|trailers)$/i
+
+/** Whether the element before it names it as a secret: in raw headers, in a pair, and behind the flag of a command. */
+function isSecretElement(
+  list: readonly unknown[],
+  i: number,
+  key: string,
   secrecyOf: (key: string) => Secrecy,
 ): boolean {
-  const said = name ?? key
-  return value !== undefined && typeof said === 'string' && secrecyOf(said) !== 'none'
+  const [name, value] = [list[i - 1], list[i]]
+  if (typeof name !== 'string' || typeof value !== 'string' || name.length > 128) return false
+  if (name.startsWith('-')) return isSecretOfFlag(name, value, secrecyOf)
+  if (i % 2 === 0 || !(HEADER_LIST.test(key) || isGenerated(value))) return false
+  // Elsewhere it may be a list of names: only what looks like a key or a token is hidden.
+  return list.length % 2 === 0 && secrecyOf(name) !== 'none'
 }
 
 /** Under `tokens` a text or a list is a secret; a number is how many there were, and an object says what of. */

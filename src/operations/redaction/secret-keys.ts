@@ -85,8 +85,12 @@ const WEAK_ENDINGS: readonly string[] = [
   'card',
   'pan',
 ]
+/** The same, but not as the end of a longer name: `lastSession` is a date, and `messageSid` an id. */
+const WHOLE: ReadonlySet<string> = new Set(['sid', 'sess', 'session'])
 /** Names that also mean a count: a number under them is shown. */
-const COUNTS: ReadonlySet<string> = new Set(['tokens', 'pass'])
+const COUNTS: ReadonlySet<string> = new Set(['tokens', 'pass', ...WHOLE])
+/** A name whose last word ends in one of these is secret: `PGPASSWORD`, `clientsecret`. */
+const SUFFIX = /(?:password|passwd|passphrase|secret)$/
 /** A name that has one of these anywhere is secret: `passwordHash`, `secretAccessKeyOld`. */
 const WORDS: ReadonlySet<string> = new Set([
   'password',
@@ -109,8 +113,10 @@ export interface KeyOptions {
   readonly show?: readonly string[]
 }
 
-/** Longer names are judged by their beginning. */
-const NAME = 200
+/** Of a longer name the first and the last characters are judged: whoever stores values chooses their keys, too. */
+const NAME = 96
+/** What patterns of the options get of it. */
+const PATTERN_NAME = 200
 const REMEMBERED = 5_000
 
 /** Judges names, and remembers what it found. */
@@ -127,10 +133,13 @@ export function secretKeys({ keys = [], show = [] }: KeyOptions): (key: string) 
   const known = new Map<string, Secrecy>()
 
   // Most names have nothing of a secret in them. To find that out must cost little: whoever sends texts chooses the names in them.
-  const hints = new Set([...endings, ...weak, ...WORDS].map((ending) => ending.split(' ').at(-1) as string))
+  const hints = new Set(
+    [...endings, ...weak, ...WORDS, ...WHOLE].map((ending) => ending.split(' ').at(-1) as string),
+  )
   const hint = new RegExp([...hints].join('|'), 'i')
 
-  const judge = (key: string): Secrecy => {
+  const judge = (given: string): Secrecy => {
+    const key = given.length > NAME ? `${given.slice(0, NAME / 2)} ${given.slice(-NAME / 2)}` : given
     if (patterns.length === 0 && !hint.test(key)) return 'none'
     const words = wordsOf(key)
     if (shown.has(words.join(' '))) return 'none'
@@ -139,20 +148,27 @@ export function secretKeys({ keys = [], show = [] }: KeyOptions): (key: string) 
       return 'strong'
     }
     const last = [1, 2, 3].map((count) => words.slice(-count).join(' '))
-    if (last.some((ending) => endings.has(ending)) || patterns.some((pattern) => pattern.test(key))) {
+    if (
+      last.some((ending) => endings.has(ending)) ||
+      patterns.some((pattern) => pattern.test(given.slice(0, PATTERN_NAME)))
+    ) {
       return 'strong'
     }
     const ending = last[0] as string
-    if (!weak.has(ending)) return 'none'
+    if (SUFFIX.test(ending)) return 'strong'
+    if (!weak.has(ending) && !(words.length === 1 && WHOLE.has(ending))) return 'none'
     return COUNTS.has(ending) ? 'count' : 'weak'
   }
 
-  return (given) => {
-    const key = given.length > NAME ? given.slice(0, NAME) : given
+  return (key) => {
+    if (key.length > NAME) return judge(key)
     const before = known.get(key)
     if (before !== undefined) return before
     const secrecy = judge(key)
-    if (known.size < REMEMBERED) known.set(key, secrecy)
+    // Names that others made up must not keep out those that come every day.
+    if (known.size >= REMEMBERED) known.clear()
+    // A copy: a part of a text would keep the whole text in memory.
+    known.set(Buffer.from(key, 'utf16le').toString('utf16le'), secrecy)
     return secrecy
   }
 }

@@ -12,11 +12,12 @@ export const HIDDEN = '***'
 /** The text with its secrets hidden; the very same if it has none. */
 export function hideInText(given: string, secrecyOf: (key: string) => Secrecy): string {
   if (given.length < 6 || WORD.test(given)) return given
-  const shown = hideKeys(given)
+  const shown = hideNamed(hideKeys(given), secrecyOf)
     .replace(LOGIN, (_, scheme: string, name: string) => `${scheme}${name}:${HIDDEN}@`)
     .replace(SCHEME, (all, scheme: string, value: string) => (isCode(value) ? scheme + HIDDEN : all))
     .replace(OUR_TOKEN, (token) => token.slice(0, 22) + HIDDEN)
     .replace(JWT, HIDDEN)
+    .replace(HASH, HIDDEN)
     .replace(SHAPES, HIDDEN)
     .replace(WEBHOOK, (_, host: string) => host + HIDDEN)
     .replace(PAN, (digits) => (isCardNumber(digits) ? HIDDEN : digits))
@@ -73,6 +74,9 @@ const WEBHOOK =
   /((?:hooks\.slack\.com\/(?:services|workflows|triggers)|discord(?:app)?\.com\/api\/webhooks)\/)[A-Za-z0-9/_-]{10,255}/g
 /** Only where such letters begin: otherwise each of many `eyJ` in a row would be read to their end. */
 const JWT = /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?/g
+/** Hashes of passwords: those of bcrypt, argon2 and crypt. */
+const HASH =
+  /\$(?:2[abxy]?\$\d\d\$[./A-Za-z0-9]{53}|argon2(?:id|i|d)\$[\w=,$+/.-]{20,512}|[156]\$[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,86})/g
 /** A card number in groups: one without them is more often an id. */
 const PAN = /(?<!\d)\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}(?!\d)/g
 const SQL = /(?<![A-Za-z])((?:password|identified by)\s{1,4})(['"])[^'"\n]{1,256}\2/gi
@@ -113,6 +117,98 @@ function hideKeys(text: string): string {
 }
 
 // ── by name ──────────────────────────────────────────────────────────────────────────────────────
+
+type SecrecyOf = (key: string) => Secrecy
+
+/** Values whose names do not stand right before a colon or an equals sign. */
+function hideNamed(given: string, secrecyOf: SecrecyOf): string {
+  let text = given
+  if (text.includes(')=(')) text = hideColumns(text, secrecyOf)
+  if (text.includes('</')) text = hideElements(text, secrecyOf)
+  if (text.includes('curl')) text = text.replace(CURL_USER, hideCurlUser)
+  return hideListed(text, secrecyOf)
+}
+
+/** What Postgres says of a key that is there already: `Key (token)=(…) already exists.` */
+const COLUMNS = /Key \(((?:[^()\n]|\([^()\n]{0,64}\)){1,256})\)=\(/g
+const COLUMNS_END = /\)(?= (?:already|is|conflicts|with) |\n|$)|$/g
+
+function hideColumns(text: string, secrecyOf: SecrecyOf): string {
+  let shown = ''
+  let from = 0
+  COLUMNS.lastIndex = 0
+  for (let match = COLUMNS.exec(text); match !== null; match = COLUMNS.exec(text)) {
+    const columns = (match[1] as string).split(/[\s,()"]+/)
+    if (columns.every((column) => secrecyOf(column) === 'none')) continue
+    shown += text.slice(from, COLUMNS.lastIndex) + HIDDEN
+    COLUMNS_END.lastIndex = COLUMNS.lastIndex
+    from = COLUMNS_END.exec(text)?.index ?? text.length
+    COLUMNS.lastIndex = from
+  }
+  return shown + text.slice(from)
+}
+
+/** The content of an element of XML: `<password>…</password>`. */
+const ELEMENT = /<([A-Za-z][\w.:-]{0,63})(?:\s[^<>]{0,256})?>(<!\[CDATA\[)?([^<]+)(?=<\/\1>|\]\]><\/\1>)/g
+
+function hideElements(text: string, secrecyOf: SecrecyOf): string {
+  return text.replace(ELEMENT, (all: string, name: string, _data: string | undefined, value: string) => {
+    const secrecy = secrecyOf(name)
+    if (secrecy === 'none' || value.trim() === '') return all
+    if (secrecy !== 'strong' && !isGenerated(value.trim())) return all
+    return all.slice(0, all.length - value.length) + HIDDEN
+  })
+}
+
+/** The password of `curl -u ada:…`. */
+const CURL_USER = /((?<=\s)(?:-u|--user|--proxy-user)[ =]{0,4}["']?[^\s:"']{1,128}:)[^\s"']+/g
+
+/** `-u` is something else for other programs, such as `docker run -u 1000:1000`. */
+function hideCurlUser(all: string, before: string, at: number, text: string): string {
+  return text.slice(Math.max(0, at - 1_024), at).includes('curl') ? before + HIDDEN : all
+}
+
+/** A name and a value that stand beside each other: `'X-Api-Key', '…'`, `"--password", "…"`, `name="password" value="…"`. */
+const LISTED =
+  /(\\{0,3}["'`])(-{0,2}[A-Za-z][\w.-]{0,63})\1(?:([\s,;]{1,4})(?:\1)?[Vv]al(?:ue)?(?:\1)?\s{0,2}[:=]\s{0,2}\1|\s{0,4},\s{0,4}\1)/g
+const FARTHEST = 2_048
+
+function hideListed(text: string, secrecyOf: SecrecyOf): string {
+  let shown = ''
+  let from = 0
+  LISTED.lastIndex = 0
+  for (let match = LISTED.exec(text); match !== null; match = LISTED.exec(text)) {
+    const [, quote = '', name = '', isValue] = match
+    const at = LISTED.lastIndex
+    // The value may be the name of what comes next.
+    LISTED.lastIndex = at - quote.length
+    const isFlag = name.startsWith('-')
+    if (!isFlag && secrecyOf(name) === 'none') continue
+    const length = text.slice(at, at + FARTHEST).indexOf(quote)
+    const value = length === -1 ? text.slice(at) : text.slice(at, at + length)
+    const isSecret = isFlag
+      ? isSecretOfFlag(name, value, secrecyOf)
+      : isValue !== undefined || isGenerated(value)
+    if (value === '' || !isSecret) continue
+    shown += text.slice(from, at) + HIDDEN
+    from = at + value.length
+    LISTED.lastIndex = from
+  }
+  return from === 0 ? text : shown + text.slice(from)
+}
+
+/** Whether it is a key or a token rather than a word or a name: lists of names are common. */
+export function isGenerated(value: string): boolean {
+  if (/^[A-Za-z]{1,63}(?:[-_ .][A-Za-z]{1,63}){0,8}$/.test(value.slice(0, 600))) return value.length > 40
+  return value.length >= 24 || (value.length >= 6 && /\d/.test(value.slice(0, 24)))
+}
+
+/** Whether what follows a flag is a secret: `--password`, or the user of curl with a password. */
+export function isSecretOfFlag(flag: string, value: string, secrecyOf: SecrecyOf): boolean {
+  if (value.startsWith('-')) return false
+  if (flag === '-u' || flag === '--user') return /^[^\s:]{1,128}:(?!\d{1,9}$)/.test(value)
+  return secrecyOf(flag.replace(/^-+/, '')) !== 'none'
+}
 
 /** What stands between a name and its value; `%3D` in an address inside of an address. A flag may have a blank there. */
 const SEPARATOR = /[:=]|%3[AaDd]|--?(?=[a-z])/g
@@ -197,7 +293,9 @@ interface Assignment {
   readonly separator: string
 }
 
-const BLANKS = /[ \t]{0,4}/y
+const BLANKS = /[ \t\u00a0]{0,4}/y
+/** The end of a line behind which the value stands, in YAML with a sign for that. */
+const NEXT_LINE = /(?:[|>][+-]?)?[ \t]{0,4}\r?\n[ \t]{0,32}/y
 const QUOTE = /(\\{0,31})(["'`])/y
 const PLAIN = /[^\s,;&"'`()[\]{}<>\\|]+/y
 const LINE = /[^\r\n"'`\\]+/y
@@ -206,7 +304,9 @@ const NOTHING =
 const FILE = /\.[a-z]{1,4}$/
 const PLACE = /^\d{1,7}(?::\d{1,7})?$/
 /** Headers whose value is the rest of the line. */
-const HEADER = /(?:^|-)(?:authorization|cookie)$/i
+const HEADER = /(?:(?:^|-)(?:authorization|cookie)|-signature)$/i
+/** The name of a variable, or the number of a parameter. */
+const VARIABLE = /\$(?:[{(A-Za-z_]|\d{1,5}(?![\w$]))/y
 const AUTH_SCHEME = /(?:bearer|basic|digest|negotiate|token|apikey|aws4-hmac-sha256)[ \t]{1,4}/iy
 
 /** What of a value is hidden; null: nothing of it. */
@@ -228,13 +328,28 @@ function valueAt(
     const to = endOf(LINE, text, from)
     return isNothing(text, from, to) ? null : { from, to }
   }
-  // The name of a variable, such as $TOKEN.
-  if (opening === '$') return null
+  if (endOf(VARIABLE, text, start) !== start) return null
+  const below = endOf(NEXT_LINE, text, start)
+  if (below !== start) return lineAt(text, below, isQuoted, assignment)
   let to = endOf(PLAIN, text, start)
   while (to > start && '.:!?'.includes(text[to - 1] as string)) to--
   if (to - start < 3 || isNothing(text, start, to)) return null
   // A line of a stack: password.ts:12:34.
   if (FILE.test(key) && PLACE.test(text.slice(start, Math.min(to, start + 16)))) return null
+  return isHidden(text.slice(start, to), isQuoted, assignment) ? { from: start, to } : null
+}
+
+/** A value in a line of its own below its name, indented or in quotes. */
+function lineAt(text: string, start: number, isQuoted: boolean, assignment: Assignment): Span | null {
+  QUOTE.lastIndex = start
+  const quote = QUOTE.exec(text)
+  if (quote !== null) return quotedAt(text, start, quote)
+  if (text[start - 1] === '\n') return null
+  const to = endOf(PLAIN, text, start)
+  const isWhole = to === text.length || text[to] === '\n' || text[to] === '\r'
+  if (!isWhole || to - start < 3 || isNothing(text, start, to)) return null
+  // Another name with its value, such as `min: 8` or `port=587`.
+  if (/^[\w.-]{1,64}[:=]/.test(text.slice(start, Math.min(to, start + 66)))) return null
   return isHidden(text.slice(start, to), isQuoted, assignment) ? { from: start, to } : null
 }
 

@@ -124,8 +124,11 @@ async function refuse(
   }
   const status = isGrpc ? 200 : codeToHttpStatus(error.code)
   if ('stream' in outgoing) {
-    outgoing.writeHead(status, headers)
-    outgoing.end(body)
+    // Not with writeHead, which sends the headers by themselves: grpc-js reads a status from headers only if they end the stream.
+    outgoing.statusCode = status
+    for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value)
+    if (isGrpc) outgoing.end()
+    else outgoing.end(body)
     return
   }
   headers['content-length'] = String(Buffer.byteLength(body))

@@ -44,7 +44,10 @@ export function grpcOff(runtime: Runtime): NodeHandler {
     discardAfter(incoming, outgoing, runtime)
     const type = incoming.headers['content-type'] ?? ''
     if (type.startsWith('application/grpc')) {
-      outgoing.writeHead(200, { 'content-type': type, 'grpc-status': UNIMPLEMENTED, 'grpc-message': message })
+      // Without writeHead, so that the headers end the stream: otherwise grpc-js finds no status in them.
+      outgoing.setHeader('content-type', type)
+      outgoing.setHeader('grpc-status', UNIMPLEMENTED)
+      outgoing.setHeader('grpc-message', message)
       outgoing.end()
       return
     }

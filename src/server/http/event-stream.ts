@@ -111,9 +111,11 @@ export class Events {
   }
 
   async *#ofJob(caller: Caller, id: string, end: AbortSignal): AsyncGenerator<string> {
-    const viewer: Viewer = { caller, services: { redactor: this.#env.redactor } }
+    const { redactor, runtime } = this.#env
     try {
       for await (const event of this.#env.skepFor(caller.space).jobs.watch(id, { signal: end })) {
+        const limited = redactor.limited?.(() => runtime.mono()) ?? redactor
+        const viewer: Viewer = { caller, services: { redactor: limited } }
         const shown = shownEvent(viewer, event)
         if (shown !== null) yield framed({ kind: 'job', event: toWire(shown) })
       }

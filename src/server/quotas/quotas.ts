@@ -166,6 +166,12 @@ const QUOTAS: Readonly<Record<keyof Quota, true>> = {
 
 /** A quota that is no number, as `Number(undefined)`, or has a wrong name would bound nothing, and nobody would notice. */
 function assertQuota(quota: Quota): Quota {
+  if (typeof quota !== 'object' || quota === null) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      'The quotas of a space are an object: { acme: { storedJobs: 10_000 } }.',
+    )
+  }
   for (const [name, limit] of Object.entries(quota)) {
     if (!Object.hasOwn(QUOTAS, name)) {
       const known = Object.keys(QUOTAS).join(', ')

@@ -49,7 +49,6 @@ import type {
   TellReply,
 } from '../../store/flows.ts'
 import type { InsertResult } from '../../store/store.ts'
-import { Outlines } from './records.ts'
 import { keyOf } from './table.ts'
 
 /** What the flows need of the jobs. */
@@ -67,8 +66,6 @@ export interface Ending {
 
 /** Groups, their outcomes, and runs: the rules of `core/groups.ts` and `core/runs.ts` over maps. */
 export class Flows {
-  /** How flows look. */
-  readonly outlines: Outlines = new Outlines()
   readonly #jobs: FlowJobs
   readonly #groups = new Map<string, Group>()
   readonly #outcomes = new Map<string, Map<number, Outcome>>()

@@ -313,14 +313,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return flows.countRuns(call)
     },
 
-    async putFlows({ space, flows: put }) {
-      return { changed: flows.outlines.put(space, put) }
-    },
-
-    async getFlows({ space, name }) {
-      return { flows: flows.outlines.get(space, name) }
-    },
-
     async getGroups({ space, ids }) {
       return { groups: ids.map((id) => flows.group(space, id)) }
     },

@@ -1,6 +1,6 @@
 import { SkepError } from '../../core/errors.ts'
 import { assertIdentifier } from '../../core/names.ts'
-import { assertOptions, optionKeys } from '../../core/options.ts'
+import { assertFlags, assertOptions, optionKeys } from '../../core/options.ts'
 import { type Runtime, systemRuntime } from '../../runtime/runtime.ts'
 import type { PgPool } from './connection/pg-driver.ts'
 import type { PostgresJs } from './connection/postgres-js-driver.ts'
@@ -60,6 +60,7 @@ export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
   assertOptions(KEYS, options ?? null)
   assertOptions(UNSAFE_KEYS, options.unsafe)
   const { schema = 'skep', migrate = false, listen = true, unsafe = {}, callTimeoutMs = 15_000 } = options
+  assertFlags('postgresStore()', { migrate, listen, ...unsafe })
   const given = [options.url, options.pool, options.sql].filter((way) => way !== undefined)
   if (given.length !== 1) {
     throw new SkepError('OPTION_INVALID', 'Give the Postgres store one of url, pool or sql.')

@@ -1,5 +1,5 @@
 import type { Notifier } from '../../notifier/notifier.ts'
-import type { Durability, InsertReply, Store, StoreInTransaction } from '../../store/store.ts'
+import type { Durability, InsertReply, SettleReply, Store, StoreInTransaction } from '../../store/store.ts'
 import { createCaller } from './connection/caller.ts'
 import { driverOpener } from './connection/open-driver.ts'
 import { Session } from './connection/session.ts'
@@ -128,7 +128,12 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
 
     async settle(request) {
       if (request.settlements.length === 0 && !request.claim) return { results: [], claimed: null }
-      const reply = await settleApart((part) => settleAndClaim(call, schema, starts, part), request)
+      let reply: SettleReply
+      try {
+        reply = await settleApart((part) => settleAndClaim(call, schema, starts, part), request)
+      } catch (error) {
+        throw request.lockWaitMs === undefined ? error : busyOr(error)
+      }
       folding.wrote()
       return reply
     },

@@ -53,7 +53,6 @@
  *   runs       hash   space NUL id → JSON
  *   runs:index set    how they are found
  *   flows:end  set    moment kind id (of a run with its space): when runs and groups go
- *   outlines   hash   space NUL name version → JSON, how a flow looks
  */
 export const KEY_NAMES = [
   'meta',
@@ -102,7 +101,6 @@ export const KEY_NAMES = [
   'runs',
   'runs:index',
   'flows:end',
-  'outlines',
 ] as const
 
 /** The space of whoever names none. */

@@ -1,6 +1,6 @@
 import { SkepError } from '../../core/errors.ts'
 import { assertKey } from '../../core/names.ts'
-import { assertOptions, optionKeys } from '../../core/options.ts'
+import { assertFlags, assertOptions, optionKeys } from '../../core/options.ts'
 import { type Runtime, systemRuntime } from '../../runtime/runtime.ts'
 import { type AnyRedisClient, assertClient } from './connection/open-client.ts'
 import type { UnsafeOptions } from './durability.ts'
@@ -83,6 +83,7 @@ export function resolveOptions(options: RedisStoreOptions): ResolvedOptions {
     onLoss = warn('SKEP_DATA_LOST'),
   } = options
   const { onUnsafe = warn('SKEP_STORE_UNSAFE') } = options
+  assertFlags('redisStore()', { liveness: options.liveness, ...unsafe })
   if ((options.url === undefined) === (options.client === undefined)) {
     throw new SkepError('OPTION_INVALID', 'Redis needs either url or client.')
   }

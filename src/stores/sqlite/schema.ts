@@ -43,12 +43,6 @@ export const FLOW_TABLES = `
         space text not null, attribute text not null, id text not null, primary key (space, attribute, id)
       ) without rowid;
 
-      -- How flows look.
-      create table skep_flows (
-        space text not null, name text not null, version integer not null, outline text not null,
-        primary key (space, name, version)
-      ) without rowid;
-
       -- Groups (kind 0) and runs (kind 1) that are gone, and of which something is left: outcomes of a group; groups of a
       -- run, and runs below it.
       create table skep_leaving (

@@ -44,6 +44,72 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'settle-waits-for-held-keys',
+    incidents: [],
+    rule: 'R16',
+    file: 'src/worker/store-batcher.ts',
+    find: 'if (this.#apart !== null && mayWait(parcel)) {',
+    replace: 'if (this.#apart !== null && parcel === undefined) {',
+    story: 'An outcome whose follow-up job has a key that is held shares its calls with all others.',
+    killedBy: {
+      vitest: 'test/worker/held-settlements.test.ts',
+      test: 'keep no other outcome waiting, share no call with others, and keep their leases',
+    },
+  },
+  {
+    name: 'postgres-settle-without-lock-timeout',
+    incidents: [],
+    rule: 'R17',
+    file: 'src/stores/postgres/jobs/job-log.ts',
+    find: 'lockWaitMs === undefined',
+    replace: 'lockWaitMs !== null',
+    story: 'A settlement waits for a key that another transaction has taken as long as a call may take.',
+    killedBy: {
+      vitest: 'test/postgres/held-keys.test.ts',
+      test: 'delays no other job of its worker, and exists once after the rollback of that transaction',
+    },
+  },
+  {
+    name: 'held-settlements-each-ask-for-themselves',
+    incidents: [],
+    rule: 'R16',
+    file: 'src/worker/held-settlements.ts',
+    find: 'const first = held.parcels.slice(0, 1)',
+    replace: 'const first = held.parcels.slice()',
+    story:
+      'All outcomes that wait for a held key are sent with each attempt, and lock the rows of their jobs.',
+    killedBy: {
+      vitest: 'test/worker/held-settlements.test.ts',
+      test: 'ask the store as often as one, and are saved together',
+    },
+  },
+  {
+    name: 'held-settlements-forget-the-rest',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/worker/held-settlements.ts',
+    find: 'this.#fresh.push(...held.parcels.slice(1))',
+    replace: '',
+    story: 'Of the outcomes that wait for the same key only one is saved when it is released.',
+    killedBy: {
+      vitest: 'test/worker/held-settlements.test.ts',
+      test: 'ask the store as often as one, and are saved together',
+    },
+  },
+  {
+    name: 'held-settlements-clog-their-worker',
+    incidents: [],
+    rule: 'R16',
+    file: 'src/worker/prefetch.ts',
+    find: 'if (line.isClogged) continue',
+    replace: '',
+    story: 'A worker goes on claiming jobs whose outcomes it cannot save, until its memory is full.',
+    killedBy: {
+      vitest: 'test/worker/held-settlements.test.ts',
+      test: 'stop the claims of their queue when they are hundreds, and of no other',
+    },
+  },
+  {
     name: 'worker-listener-loses-the-job',
     incidents: [13],
     rule: 'R2',
@@ -81,7 +147,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [16, 52, 53],
     rule: 'R2',
     file: 'src/worker/store-batcher.ts',
-    find: 'const reply = await store.settle(claim ? { settlements, claim } : { settlements })',
+    find: 'const reply = await store.settle({ settlements, ...(claim && { claim }), ...this.#lockWait() })',
     replace:
       'const bare = settlements.map(({ enqueue, ...rest }) => rest)\n' +
       '        const reply = await store.settle(claim ? { settlements: bare, claim } : { settlements: bare })\n' +
@@ -95,10 +161,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [16, 53],
     rule: 'R2',
     file: 'src/worker/store-batcher.ts',
-    find: 'const reply = await store.settle(claim ? { settlements, claim } : { settlements })',
+    find: 'const reply = await store.settle({ settlements, ...(claim && { claim }), ...this.#lockWait() })',
     replace:
       'for (const { enqueue } of settlements) if (enqueue) await store.insert({ jobs: enqueue })\n' +
-      '        const reply = await store.settle(claim ? { settlements, claim } : { settlements })',
+      '        const reply = await store.settle({ settlements, ...(claim && { claim }), ...this.#lockWait() })',
     story: 'What a handler enqueued exists before its success is saved, and also when that is refused.',
     killedBy: {
       vitest: 'test/mutants/gaps/enqueue-within.test.ts',

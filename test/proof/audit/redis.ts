@@ -28,7 +28,7 @@ import { slotIn } from '../slot.ts'
 
 /** What only looks need not be timed. */
 const LOOKS =
-  'get list count counts workers listHolds limits lanes readNotes getSchedules listSchedules dueSchedules getRuns listRuns countRuns getGroups getFlows outcomes openMembers'
+  'get list count counts workers listHolds limits lanes readNotes getSchedules listSchedules dueSchedules getRuns listRuns countRuns getGroups outcomes openMembers'
 
 const TIMED = `
 do

@@ -1,5 +1,5 @@
 /** Messages to addresses that somebody wrote into options, against real servers: they reach those, and nothing else. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -9,8 +9,9 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Address, type Post, post } from '../../../src/server/alerts/post.ts'
 import { Allowed } from '../../../src/server/alerts/reach.ts'
+import { missingProgram } from '../../servers/missing.ts'
 
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0
+const hasOpenssl = missingProgram('openssl', ['version']) === undefined
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 

@@ -28,12 +28,17 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'holds.pause timeout',
   'holds.block timeout',
   'jobs.enqueue unique',
+  'jobs.enqueue headers.*',
+  'jobs.enqueueMany jobs[].unique',
+  'jobs.enqueueMany jobs[].headers.*',
+  'jobs.change ids[]',
   'views.put query',
   'schedules.list owner',
   'runs.list flow',
   'runs.list attribute',
   'runs.list root',
   'runs.retry from',
+  'tokens.create queues[]',
   'audit.list who',
   'audit.list what',
 ])
@@ -43,10 +48,12 @@ interface Field {
   readonly name: string
 }
 
+/** Where an input takes free texts, inside of lists and objects as well: `jobs[].queue`. */
 const texts: Field[] = LISTED.flatMap((operation) =>
   Object.entries(operation.input.fields ?? {})
-    .filter(([, { json, matches }]) => matches === undefined && isFreeText(json))
-    .map(([name]) => ({ operation, name })),
+    .filter(([, { matches }]) => matches === undefined)
+    .flatMap(([name, { json }]) => freeTexts(json, name))
+    .map((name) => ({ operation, name })),
 )
 const matching: Field[] = LISTED.flatMap((operation) =>
   Object.entries(operation.input.fields ?? {})
@@ -54,13 +61,55 @@ const matching: Field[] = LISTED.flatMap((operation) =>
     .map(([name]) => ({ operation, name })),
 )
 
-function isFreeText(json: Readonly<Record<string, unknown>>): boolean {
+type Json = Readonly<Record<string, unknown>>
+
+function freeTexts(json: Json, path: string): string[] {
+  const {
+    items,
+    properties = {},
+    additionalProperties,
+    anyOf = [],
+    oneOf = [],
+  } = json as {
+    readonly items?: Json
+    readonly properties?: Readonly<Record<string, Json>>
+    readonly additionalProperties?: Json | boolean
+    readonly anyOf?: readonly Json[]
+    readonly oneOf?: readonly Json[]
+  }
+  const found = [
+    ...(isFreeText(json) ? [path] : []),
+    ...(items === undefined ? [] : freeTexts(items, `${path}[]`)),
+    ...Object.entries(properties).flatMap(([key, inner]) => freeTexts(inner, `${path}.${key}`)),
+    ...(typeof additionalProperties === 'object' ? freeTexts(additionalProperties, `${path}.*`) : []),
+    ...[...anyOf, ...oneOf].flatMap((one) => freeTexts(one, path)),
+  ]
+  return [...new Set(found)]
+}
+
+function isFreeText(json: Json): boolean {
   return json['type'] === 'string' && json['enum'] === undefined && json['format'] === undefined
 }
 
+it('finds free texts in lists, objects and alternatives', () => {
+  const text = { type: 'string' }
+  const json = {
+    type: 'object',
+    properties: {
+      some: { type: 'array', items: { anyOf: [text, { type: 'null' }] } },
+      n: { type: 'number' },
+    },
+    additionalProperties: {
+      type: 'object',
+      properties: { deep: text, at: { ...text, format: 'date-time' } },
+    },
+  }
+
+  expect(freeTexts(json, 'a')).toEqual(['a.some[]', 'a.*.deep'])
+})
 it('every text of an input is known not to match payloads, or declares that it does', () => {
   const unknown = texts
-    .filter(({ name }) => !PLAIN.has(name))
+    .filter(({ name }) => !PLAIN.has(name.split(/[.[\]]+/).findLast((word) => word !== '') as string))
     .map(({ operation, name }) => `${operation.name} ${name}`)
     .filter((one) => !HARMLESS.has(one))
 

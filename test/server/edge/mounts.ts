@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
@@ -80,7 +81,8 @@ export const MOUNTS: Readonly<Record<string, (options: ServerOptions) => Promise
     const app = new Hono()
     app.all(`${MOUNT}/*`, toHono(handler(options)))
     app.get(OWN, (context) => context.text('mine'))
-    return listening(fromFetch(async (request) => app.fetch(request)))
+    const answer = getRequestListener(app.fetch)
+    return listening((request, response) => void answer(request, response))
   },
   Next: (options) => {
     const routes = toNext(handler(options))
@@ -115,7 +117,7 @@ async function listening(listener: RequestListener): Promise<Mounted> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, mount: MOUNT, own: OWN }
 }
 
-/** What the adapters of Hono and Next do for Node, in its plainest form: no care is taken of bodies that nobody reads. */
+/** What Next does for Node, in its plainest form: no care is taken of bodies that nobody reads. */
 function fromFetch(answer: (request: Request) => Promise<Response>): RequestListener {
   const respond = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const { method = 'GET', url = '/' } = incoming

@@ -1,6 +1,6 @@
 /** Behind nginx with a pool of connections: what one client is refused must not hold up another. */
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
-import { canInstall } from '../../servers/apt.ts'
+import { reasonToSkip } from '../../servers/missing.ts'
 import { type NginxOptions, startNginx } from '../../servers/nginx.ts'
 import { startServer } from '../support.ts'
 import { MOUNTS } from './mounts.ts'
@@ -12,10 +12,7 @@ const PATIENCE_MS = 25_000
 
 async function proxied(context: TestContext, upstream: string, options: NginxOptions = {}): Promise<string> {
   const { nginx, reason } = await startNginx(upstream, options)
-  if (nginx === undefined) {
-    if (canInstall()) throw new Error(`There is no nginx, although it can be installed: ${reason}`)
-    return context.skip(reason)
-  }
+  if (nginx === undefined) return context.skip(reasonToSkip(reason))
   onTestFinished(() => nginx.stop())
   return nginx.url
 }

@@ -1,12 +1,18 @@
 /** Tokens that are made and revoked while servers run. */
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type ServiceError, status } from '@grpc/grpc-js'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, type Skep, type Store, silentLogger } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/memory.ts'
+import { postgresStore } from '../../../src/postgres.ts'
+import { redisStore } from '../../../src/redis.ts'
 import { accessTokens, createServer } from '../../../src/server.ts'
 import { sqliteStore } from '../../../src/sqlite.ts'
+import { grpcClient } from '../../grpc/stage.ts'
+import { freshDatabase, redisUrlVariable } from '../../servers/index.ts'
 import { desk } from '../access/desk.ts'
 
 function skepOn(store: Store): Skep {
@@ -15,9 +21,11 @@ function skepOn(store: Store): Skep {
   return skep
 }
 
+type OpenStores = () => [Store, Store] | Promise<[Store, Store]>
+
 /** Two programs on one store, each with a server on loopback. */
-async function twoServers(stores: () => [Store, Store]): Promise<{ urls: string[]; skep: Skep }> {
-  const skeps = stores().map(skepOn)
+async function twoServers(stores: OpenStores): Promise<{ urls: string[]; skep: Skep }> {
+  const skeps = (await stores()).map(skepOn)
   const urls: string[] = []
   for (const skep of skeps) {
     const server = createServer(skep, { logger: silentLogger, dashboard: false })
@@ -27,7 +35,7 @@ async function twoServers(stores: () => [Store, Store]): Promise<{ urls: string[
   return { urls, skep: skeps[0] as Skep }
 }
 
-const STORES: Readonly<Record<string, () => [Store, Store]>> = {
+const STORES: Readonly<Record<string, OpenStores>> = {
   memory: () => {
     const store = memoryStore()
     return [store, store]
@@ -38,6 +46,19 @@ const STORES: Readonly<Record<string, () => [Store, Store]>> = {
     const file = join(folder, 'skep.db')
     return [sqliteStore({ file }), sqliteStore({ file })]
   },
+  Postgres: async () => {
+    const { url, drop } = await freshDatabase()
+    onTestFinished(drop)
+    return [postgresStore({ url, migrate: true }), postgresStore({ url, migrate: true })]
+  },
+  Redis: () => {
+    const options = {
+      url: process.env[redisUrlVariable] as string,
+      prefix: `tokens-${randomUUID()}`,
+      unsafe: { lateFsync: true },
+    }
+    return [redisStore(options), redisStore(options)]
+  },
 }
 
 async function statusOf(url: string, token?: string): Promise<number> {
@@ -47,14 +68,27 @@ async function statusOf(url: string, token?: string): Promise<number> {
   return response.status
 }
 
+/** The same over gRPC. */
+async function grpcStatusOf(url: string, token?: string): Promise<string | undefined> {
+  const { operations, call } = grpcClient(new URL(url).host)
+  const code = await call(operations, 'MeGet', {}, token).then(
+    () => status.OK,
+    (error: ServiceError) => error.code,
+  )
+  return status[code]
+}
+
 describe.each(Object.entries(STORES))('servers on %s that were started without a token', (_name, stores) => {
   it('close to everybody once a token exists, all of them, and stay closed when it is revoked', async () => {
     const { urls, skep } = await twoServers(stores)
     const before = await Promise.all(urls.map((url) => statusOf(url)))
+    const grpcBefore = await Promise.all(urls.map((url) => grpcStatusOf(url)))
 
     const { token, view } = await accessTokens(skep).create({ name: 'ci', scopes: ['read'] }, 'test')
     for (const url of urls) await expect.poll(() => statusOf(url)).toBe(401)
+    const grpcAfter = await Promise.all(urls.map((url) => grpcStatusOf(url)))
     const withToken = await Promise.all(urls.map((url) => statusOf(url, token)))
+    const grpcWithToken = await Promise.all(urls.map((url) => grpcStatusOf(url, token)))
     await accessTokens(skep).revoke(view.id)
     for (const url of urls) await expect.poll(() => statusOf(url, token)).toBe(401)
     const after = await Promise.all(urls.map((url) => statusOf(url)))
@@ -63,6 +97,11 @@ describe.each(Object.entries(STORES))('servers on %s that were started without a
       before: [200, 200],
       withToken: [200, 200],
       after: [401, 401],
+    })
+    expect({ grpcBefore, grpcAfter, grpcWithToken }).toEqual({
+      grpcBefore: ['OK', 'OK'],
+      grpcAfter: ['UNAUTHENTICATED', 'UNAUTHENTICATED'],
+      grpcWithToken: ['OK', 'OK'],
     })
   })
 
@@ -130,7 +169,7 @@ describe('an open server', () => {
   })
 
   it('lets whoever made its first token log in with it', async () => {
-    const { urls } = await twoServers(STORES['memory'] as () => [Store, Store])
+    const { urls } = await twoServers(STORES['memory'] as OpenStores)
     const post = { method: 'POST', headers: { 'content-type': 'application/json' } }
     const created = await fetch(`${urls[0]}/api/v1/tokens`, {
       ...post,

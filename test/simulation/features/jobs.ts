@@ -122,7 +122,10 @@ export async function work(
     }
     if (job.queue !== child.name && random.chance(0.3)) {
       const children = random.int(1, 3)
-      for (let i = 0; i < children; i++) await job.enqueue(child, { n: job.payload.n * 10 + i })
+      for (let i = 0; i < children; i++) {
+        const unique = trial.hasStrangers ? { unique: `${job.id} ${job.attempt} ${i}` } : {}
+        await job.enqueue(child, { n: job.payload.n * 10 + i }, unique)
+      }
     }
     const value = { n: job.payload.n, by: app.process.name }
     end('returned', value)

@@ -61,8 +61,6 @@ const ALL: Readonly<Record<Operation, true>> = {
   getRuns: true,
   listRuns: true,
   countRuns: true,
-  putFlows: true,
-  getFlows: true,
   getGroups: true,
   outcomes: true,
   openMembers: true,

@@ -19,7 +19,7 @@ import type { Param, Query, Row } from '../connection/driver.ts'
 import { idArrayOf, LOWEST_ID } from '../connection/literals.ts'
 import { STATE_CODES } from '../jobs/job-row.ts'
 import type { Starts } from '../jobs/scan-start.ts'
-import { countRuns, getFlows, putFlows } from './definitions.ts'
+import { countRuns } from './count-runs.ts'
 import {
   addOutcomes,
   type EnqueuedRow,
@@ -53,8 +53,6 @@ export function postgresFlows(query: Query, schema: string, starts: Starts, wrot
     listRuns: (call) => listRuns(query, schema, call),
 
     countRuns: (call) => countRuns(query, schema, call),
-    putFlows: ({ space, flows }) => putFlows(query, schema, space, flows),
-    getFlows: ({ space, name }) => getFlows(query, schema, space, name),
 
     async getGroups({ space, ids }) {
       return { groups: await byId(query, `${schema}.groups`, GROUP_SELECT, toGroup, space, ids) }

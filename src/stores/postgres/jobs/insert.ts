@@ -114,12 +114,16 @@ function replyOf(jobs: readonly NewJob[], rows: readonly Row[], starts: Starts):
   }
 }
 
-/** `STORE_BUSY` if an insert failed because it may not wait any longer for a lock; otherwise the error as it is. */
+/** `STORE_BUSY` if a call failed because it may not wait any longer for a lock; otherwise the error as it is. */
 export function busyOr(error: unknown): unknown {
   if (!(error instanceof StoreError) || error.facts['sqlState'] !== '55P03') return error
-  return new StoreError('STORE_BUSY', 'Another transaction holds a unique key or an id of these jobs.', {
-    cause: error,
-  })
+  return new StoreError(
+    'STORE_BUSY',
+    'Another transaction holds a unique key, an id or another lock that these jobs need.',
+    {
+      cause: error,
+    },
+  )
 }
 
 /** Whether an insert failed because it was strict. */

@@ -35,26 +35,36 @@ export async function noteJobs(query: Query, schema: string, call: NoteCall): Pr
 }
 
 /**
- * The statement `call`, with the notes of its settlements written before it, in one transaction. Its last
- * parameter is the time, and is made to depend on the notes: otherwise nothing would say which comes first.
+ * The statement `call`, in one transaction with what comes before it: how long it waits for locks, and the notes of its
+ * settlements. Its last parameter is the time, and is made to depend on those: otherwise nothing would say which comes first.
  */
-export function withNotes(
+export function settleStatement(
   schema: string,
   settlements: readonly Settlement[],
   call: string,
   params: readonly Param[],
+  lockWaitMs?: number,
 ): { readonly text: string; readonly params: readonly Param[] } {
   const notes = settlements.flatMap(({ space, id, token, note }) =>
     note ? [{ ...note, space, id, token }] : [],
   )
-  if (notes.length === 0) return { text: `select * from ${schema}.${call}`, params }
-  const next = params.length + 1
-  const last = `$${params.length}::bigint`
-  const after = call.replace(last, () => `case when n.said is not null then ${last} end`)
+  const all = [...params]
+  const put = (value: Param): string => `$${all.push(value)}`
+  const time = `$${params.length}::bigint`
+  // An argument is known before the call begins, and nothing has to be joined for it.
+  const at =
+    lockWaitMs === undefined
+      ? time
+      : `case when set_config('lock_timeout', ${put(String(lockWaitMs))}, true) is not null then ${time} end`
+  if (notes.length === 0)
+    return { text: `select * from ${schema}.${call.replace(time, () => at)}`, params: all }
+  const values = [JSON.stringify(notes.map(toItem)), ...BOUNDS].map(put)
+  const types = ['text', 'bigint', 'bigint', 'bigint']
+  const given = values.map((value, n) => `${value}::${types[n]}`).join(', ')
+  const after = call.replace(time, () => `case when n.said is not null then ${time} end`)
   return {
-    text: `select s.* from (select ${schema}.note_jobs($${next}::text, $${next + 1}::bigint, $${next + 2}::bigint,
-        $${next + 3}::bigint, ${last}) as said) n cross join lateral ${schema}.${after} s`,
-    params: [...params, JSON.stringify(notes.map(toItem)), ...BOUNDS],
+    text: `select s.* from (select ${schema}.note_jobs(${given}, ${at}) as said) n cross join lateral ${schema}.${after} s`,
+    params: all,
   }
 }
 

@@ -18,7 +18,7 @@ import { arrayOf, idArrayOf } from '../connection/literals.ts'
 import { type EnqueuedRow, hear } from '../flows/flow-rows.ts'
 import { type Grouped, groupSettlements } from '../flows/groups.ts'
 import { insertResults, type Odd } from './insert.ts'
-import { withNotes } from './job-log.ts'
+import { settleStatement } from './job-log.ts'
 import { addClaimed, startedAtOnce, stateOf } from './job-row.ts'
 import type { Search, Starts } from './scan-start.ts'
 import { broughtBy } from './settle-enqueues.ts'
@@ -75,8 +75,8 @@ const NOTHING: Remarks = Object.freeze({
  * settlements that want such ids are alone. Nothing of a call that is refused has happened.
  */
 export async function settleApart(
-  send: (call: Pick<SettleCall, 'settlements' | 'claim' | 'now'>) => Promise<SettleReply>,
-  call: Pick<SettleCall, 'settlements' | 'claim' | 'now'>,
+  send: (call: SettleCall) => Promise<SettleReply>,
+  call: SettleCall,
 ): Promise<SettleReply> {
   const { settlements, claim, ...rest } = call
   try {
@@ -106,9 +106,9 @@ export async function settleAndClaim(
   query: Query,
   schema: string,
   starts: Starts,
-  call: Pick<SettleCall, 'settlements' | 'claim' | 'now'>,
+  call: SettleCall,
 ): Promise<SettleReply> {
-  const { settlements, claim, now } = call
+  const { settlements, claim, lockWaitMs, now } = call
   const grouped = groupSettlements(settlements)
   // A claim from a range may not look at the head of a queue, so it remembers nothing about it.
   const isExact =
@@ -119,11 +119,12 @@ export async function settleAndClaim(
   const search = claim && starts.begin(claim.sources, isExact)
   let rows: readonly Row[]
   try {
-    const statement = withNotes(schema, settlements, SETTLE_AND_CLAIM, [
+    const params = [
       ...settleParams(settlements, grouped),
       ...claimParams(claim, search, settlements),
       now === undefined ? null : String(now),
-    ])
+    ]
+    const statement = settleStatement(schema, settlements, SETTLE_AND_CLAIM, params, lockWaitMs)
     rows = await query(statement.text, statement.params)
   } catch (error) {
     search?.failed()

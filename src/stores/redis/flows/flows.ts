@@ -1,7 +1,7 @@
 import { GROUP_EVENTS, type Group, type NewGroup, type Outcome } from '../../../core/flows/groups.ts'
 import { RUN_STATUSES, type Run } from '../../../core/flows/runs.ts'
 import { type FinalState, JOB_STATES } from '../../../core/jobs/job.ts'
-import type { AddMembersReply, FlowOutline, FlowStore, MoveResult, RunCount } from '../../../store/flows.ts'
+import type { AddMembersReply, FlowStore, MoveResult, RunCount } from '../../../store/flows.ts'
 import {
   listOf,
   numberOf,
@@ -56,18 +56,6 @@ export function flowCalls(caller: Caller): FlowStore {
       return { counts, isAll: textOrNull(cursor) === null }
     },
 
-    async putFlows(said) {
-      return { changed: listOf(await call('putFlows', said)).map(outlineOf) }
-    },
-
-    async getFlows({ space, name }) {
-      const found = listOf(await caller.call('getFlows', name === undefined ? [space] : [space, name]))
-      const flows = found.map(outlineOf)
-      return {
-        flows: flows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.version - b.version)),
-      }
-    },
-
     async getGroups(said) {
       return { groups: listOf(await call('getGroups', said)).map(groupOf) }
     },
@@ -115,11 +103,6 @@ export function flowCalls(caller: Caller): FlowStore {
       }
     },
   }
-}
-
-function outlineOf(reply: Reply): FlowOutline {
-  const { name, version, outline } = JSON.parse(textOf(reply)) as FlowOutline
-  return { name, version, outline }
 }
 
 function readMoved(reply: Reply): MoveResult {

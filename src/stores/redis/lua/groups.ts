@@ -682,32 +682,6 @@ modules.addMembers = function()
     return { status, size, enqueued(now) }
   end
 end
-modules.putFlows = function()
-  return function(args)
-    local call, changed = cjson.decode(args[1]), {}
-    for _, flow in ipairs(call.flows) do
-      local field = call.space .. '\\0' .. flow.name .. '\\0' .. flow.version
-      local known = redis.call('HGET', ${K.outlines}, field)
-      local stored = known and cjson.decode(known)
-      if not stored or stored.outline ~= flow.outline then
-        if stored then changed[#changed + 1] = known end
-        redis.call('HSET', ${K.outlines}, field, cjson.encode(flow))
-      end
-    end
-    return changed
-  end
-end
-modules.getFlows = function()
-  return function(args)
-    local prefix, found = args[1] .. '\\0', {}
-    if args[2] then prefix = prefix .. args[2] .. '\\0' end
-    local all = redis.call('HGETALL', ${K.outlines})
-    for i = 1, #all, 2 do
-      if sub(all[i], 1, #prefix) == prefix then found[#found + 1] = all[i + 1] end
-    end
-    return found
-  end
-end
 modules.auditGroups = function()
   return function(args, now) return use('groups').audit(cjson.decode(args[1]), now) end
 end

@@ -115,7 +115,7 @@ writeCounts()
 
 -- Every call that writes is counted, so that whoever has seen a higher number knows that something was lost.
 local READS = { greet = true, migrate = true, get = true, list = true, count = true, counts = true, countAll = true, expired = true, workers = true, listHolds = true, limits = true, lanes = true,
-  readNotes = true, getRecords = true, listRecords = true, getSchedules = true, listSchedules = true, dueSchedules = true, getRuns = true, listRuns = true, countRuns = true, getGroups = true, getFlows = true, outcomes = true, openMembers = true }
+  readNotes = true, getRecords = true, listRecords = true, getSchedules = true, listSchedules = true, dueSchedules = true, getRuns = true, listRuns = true, countRuns = true, getGroups = true, outcomes = true, openMembers = true }
 local isWrite = not READS[operation] and not (operation == 'claim' and #answer[4] == 0)
 if isWrite then
   if not birth then

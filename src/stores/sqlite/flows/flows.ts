@@ -1,7 +1,6 @@
 import type { FlowStore } from '../../../store/flows.ts'
 import type { Database } from '../connection/database.ts'
 import type { Turn } from '../connection/write-batch.ts'
-import { getFlows, putFlows } from './definitions.ts'
 import { addMembers, auditGroups, fire, getGroup, tell } from './groups.ts'
 import { openMembers, outcomes } from './members.ts'
 import { countRuns, getRun, listRuns, moveRun } from './runs.ts'
@@ -31,14 +30,6 @@ export function sqliteFlows(
 
     async countRuns(call) {
       return database.read((turn) => countRuns(turn, call))
-    },
-
-    putFlows({ space, flows }) {
-      return database.write(flows.length, ({ db }) => ({ changed: putFlows(db, space, flows) }))
-    },
-
-    async getFlows({ space, name }) {
-      return database.read(({ db }) => ({ flows: getFlows(db, space, name) }))
     },
 
     async getGroups({ space, ids }) {

@@ -196,6 +196,26 @@ Der Nutzer wurde angelegt: Ada
 用户已创建: 42
 Пользователь создан: 42
 🐝 3 jobs done
+error: duplicate key value violates unique constraint "users_email_key" Key (email)=(ada@example.com) already exists.
+Key (order_id)=(42) is not present in table "orders".
+<user><name>Ada</name><page>2</page></user>
+<Token>expired</Token>
+Usage: login <user> <password>
+docker run -u 1000:1000 -e POSTGRES_DB=shop postgres
+sudo -u app:app npm start
+curl -u ada https://api.example.com
+session: closed
+session: 42
+session 4711 ended
+lastSession: '2026-11-16'
+messageSid: 'MM-order-42'
+fields: ['email', 'password', 'createdAt']
+required: ["name", "token", "email"]
+allowedHeaders: ['Authorization', 'Content-Type', 'X-Api-Key', 'Accept']
+Error: could not read the password:
+password: $1
+where token = $12 and id = $1
+<input type="password" name="password" placeholder="at least 12 characters">
 `
   .split('\n')
   .filter((line) => line !== '')

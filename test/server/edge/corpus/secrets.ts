@@ -277,6 +277,133 @@ export const SECRETS: readonly SecretCase[] = [
   },
   { name: 'a key in JSON', value: JSON.stringify({ note: pem('PRIVATE KEY') }), secrets: [PEM_BODY] },
   { name: 'a card in groups', value: 'paid with 4242 4242 4242 4242 today', secrets: ['4242 4242 4242'] },
+  // ── named in another way ──
+  {
+    name: 'in what Postgres says of a unique key',
+    value: `error: duplicate key value violates unique constraint "users_token_key" Key (token)=(${ALNUM}) already exists.`,
+    secrets: [ALNUM],
+    kept: ['users_token_key', 'already exists'],
+  },
+  {
+    name: 'in the detail of an error of Postgres',
+    value: { code: '23505', detail: `Key (password)=(${PASSWORD}) already exists.` },
+    secrets: [PASSWORD],
+    kept: ['23505', 'already exists'],
+  },
+  {
+    name: 'in a unique key of several columns and an expression',
+    value: `Key (lower(api_token), user_id)=(a) b) ${ALNUM}, 42) already exists.`,
+    secrets: [ALNUM],
+    kept: ['already exists'],
+  },
+  {
+    name: 'in an element of XML',
+    value: `<user>ada</user><password>${PASSWORD}</password><page>2</page>`,
+    secrets: [PASSWORD],
+    kept: ['<user>ada</user>', '<page>2</page>'],
+  },
+  {
+    name: 'in an element of SOAP',
+    value: `<wsse:Password Type="#PasswordText">${PASSWORD}</wsse:Password>`,
+    secrets: [PASSWORD],
+  },
+  {
+    name: 'in character data of XML',
+    value: `<ApiToken><![CDATA[${ALNUM}]]></ApiToken>`,
+    secrets: [ALNUM],
+  },
+  {
+    name: 'in PGPASSWORD',
+    value: `PGPASSWORD=${PASSWORD} psql -h db`,
+    secrets: [PASSWORD],
+    kept: ['psql -h db'],
+  },
+  {
+    name: 'in the environment of a process',
+    value: { env: ['PATH=/usr/bin', `PGPASSWORD=${PASSWORD}`] },
+    secrets: [PASSWORD],
+    kept: ['PATH=/usr/bin'],
+  },
+  {
+    name: 'in raw headers as a text',
+    value: `rawHeaders: [ 'Accept', 'text/html', 'X-Api-Key', '${ALNUM}' ]`,
+    secrets: [ALNUM],
+    kept: ['text/html', 'X-Api-Key'],
+  },
+  {
+    name: 'in raw headers',
+    value: { rawHeaders: ['Accept', 'text/html', 'X-Api-Key', ALNUM] },
+    secrets: [ALNUM],
+    kept: ['text/html', 'X-Api-Key'],
+  },
+  {
+    name: 'in a pair',
+    value: [
+      ['X-Api-Key', ALNUM],
+      ['accept', 'text/html'],
+    ],
+    secrets: [ALNUM],
+    kept: ['text/html'],
+  },
+  {
+    name: 'in arguments',
+    value: { argv: ['deploy', '--password', PASSWORD, '--verbose'] },
+    secrets: [PASSWORD],
+    kept: ['--verbose'],
+  },
+  {
+    name: 'a header as an object with capitals',
+    value: { Name: 'X-Api-Key', Value: ALNUM },
+    secrets: [ALNUM],
+    kept: ['X-Api-Key'],
+  },
+  { name: 'in a field of HTML', value: `<input name="password" value="${PASSWORD}">`, secrets: [PASSWORD] },
+  {
+    name: 'the user of curl',
+    value: `curl -u ada:${PASSWORD} https://api.example.com`,
+    secrets: [PASSWORD],
+    kept: ['ada:', 'api.example.com'],
+  },
+  {
+    name: 'the user of curl, as an argument',
+    value: { args: ['-u', `ada:${PASSWORD}`] },
+    secrets: [PASSWORD],
+  },
+  ...['sid', 'session'].flatMap((key): SecretCase[] => [
+    { name: `${key}= in a text`, value: `GET /cart;${key}=${ALNUM} 200`, secrets: [ALNUM], kept: ['200'] },
+    { name: `the field ${key} of a session`, value: { [key]: ALNUM, id: 7 }, secrets: [ALNUM] },
+  ]),
+  {
+    name: 'in the line below',
+    value: `db:\n  user: app\n  password:\n    ${PASSWORD}\n  port: 5432\n`,
+    secrets: [PASSWORD],
+    kept: ['user: app', 'port: 5432'],
+  },
+  {
+    name: 'in a block of YAML',
+    value: `password: |\n  ${PASSWORD}\nport: 5432`,
+    secrets: [PASSWORD],
+    kept: ['5432'],
+  },
+  { name: 'in quotes in the line below', value: `password =\n"${PASSWORD}"`, secrets: [PASSWORD] },
+  ...[
+    parts('$2b', '$10$', 'N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy'),
+    parts('$argon2id', '$v=19$m=65536,t=3,p=4$', 'c29tZXNhbHQ$RdescudvJCsgt3ub+b7dWRWJTmaasdf'),
+    parts('$6', '$saltsalt$', `${ALNUM}${ALNUM}${ALNUM}`.slice(0, 86)),
+  ].map(
+    (hash): SecretCase => ({
+      name: `a hash of a password, ${hash.slice(0, 8)}`,
+      value: `update of ${hash} failed`,
+      secrets: [hash.slice(12)],
+      kept: ['failed'],
+    }),
+  ),
+  { name: 'a hash behind its name', value: `passwordHash: $2b$10$${PASSWORD}`, secrets: [PASSWORD] },
+  {
+    name: 'a signature of Stripe',
+    value: `stripe-signature: t=1763283130,v1=${HEX32},v0=${HEX32}`,
+    secrets: [HEX32],
+  },
   // ── long texts ──
   {
     name: 'behind 64 KB of other text',

@@ -114,13 +114,5 @@ create table ${schema}.run_attributes (
     attribute text collate "C" not null,
     primary key (space, attribute, run_id)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
-
-create table ${schema}.flows (
-    version integer not null,
-    space text collate "C" not null,
-    name text collate "C" not null,
-    outline text not null,
-    primary key (space, name, version)
-);
 `
 }

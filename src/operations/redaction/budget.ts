@@ -1,0 +1,65 @@
+/** How long one response may look for secrets. */
+export const BUDGET_MS = 400
+/** How many keys and values of one value are looked at: more than Skep stores in a job. */
+const NODES = 200_000
+/** The clock is read after this number of units: a unit is a key or a value, and each further 32 characters of it. */
+const LOOK_EVERY = 256
+/** When the time is up, keys and texts of up to 40 characters are still read, so many of each value: headers, names and states. */
+const SHORT = 40
+const ROOM = 128
+
+/**
+ * What one response may spend on looking for secrets. Stored values are chosen by others, so everything in them is charged: long texts,
+ * and also each key, each short text and each element, of which there can be millions.
+ */
+export class Budget {
+  readonly #mono: () => number
+  #leftMs = BUDGET_MS
+  #leftNodes = NODES
+  #unitsToLook = LOOK_EVERY
+  #room = ROOM
+  /** Up to where time has been charged. */
+  #chargedTo = 0
+
+  /** Without a clock the time is not limited. */
+  constructor(mono: () => number = () => 0) {
+    this.#mono = mono
+  }
+
+  /** Runs this, and charges the time that it takes. What happens between two calls is not charged. */
+  spend<T>(run: () => T): T {
+    this.#chargedTo = this.#mono()
+    this.#leftNodes = NODES
+    this.#room = ROOM
+    const result = run()
+    this.#charge()
+    return result
+  }
+
+  /** Whether a key or a value of this length may be looked at. */
+  admits(length: number): boolean {
+    if (!this.#isSpent) {
+      this.#leftNodes--
+      this.#unitsToLook -= 1 + (length >>> 5)
+      if (this.#unitsToLook <= 0) this.#charge()
+      if (!this.#isSpent) return true
+    }
+    return length <= SHORT && this.#room-- > 0
+  }
+
+  /** A value with more elements or fields than this is hidden as a whole. */
+  get room(): number {
+    return this.#isSpent ? this.#room : Infinity
+  }
+
+  get #isSpent(): boolean {
+    return this.#leftMs <= 0 || this.#leftNodes <= 0
+  }
+
+  #charge(): void {
+    const now = this.#mono()
+    this.#leftMs -= now - this.#chargedTo
+    this.#chargedTo = now
+    this.#unitsToLook = LOOK_EVERY
+  }
+}
