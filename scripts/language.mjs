@@ -3,6 +3,7 @@
 // Words that CONTRIBUTING.md ("How to write") replaces must not increase: each folder has a ceiling in language.json, which
 // --update lowers to the present number. Part of lint.
 
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -43,6 +44,30 @@ function foldersOf(root) {
   }
 }
 
+/**
+ * The lines that the work tree and the latest commit changed, as `path:line`.
+ *
+ * @param {string} root
+ * @returns {Set<string>}
+ */
+function changedLines(root) {
+  const { stdout } = spawnSync('git', ['diff', '--unified=0', 'HEAD~1'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 1e9,
+  })
+  let path = ''
+  return new Set(
+    (stdout ?? '').split('\n').flatMap((line) => {
+      if (line.startsWith('+++ b/')) path = line.slice(6)
+      const [, from, count = '1'] = /^@@ .* \+(\d+)(?:,(\d+))? @@/.exec(line) ?? []
+      return from === undefined
+        ? []
+        : Array.from({ length: Number(count) }, (_, i) => `${path}:${Number(from) + i}`)
+    }),
+  )
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)))
   const file = join(root, 'scripts/language.json')
@@ -57,11 +82,14 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   /** @type {Record<string, number>} */
   const ceilings = JSON.parse(readFileSync(file, 'utf8'))
   const over = overCeiling(actual, ceilings)
+  const fresh = over.length > 0 ? changedLines(root) : new Set()
   for (const folder of over) {
     console.error(
       `${folder}: ${actual[folder]} words to replace, at most ${ceilings[folder] ?? 0} are allowed.`,
     )
-    for (const place of found[folder]?.slice(-20) ?? []) console.error(`  ${place}`)
+    const places = found[folder] ?? []
+    const changed = places.filter((place) => fresh.has(place))
+    for (const place of changed.length > 0 ? changed : places) console.error(`  ${place}`)
   }
   if (over.length > 0) {
     console.error('\nUse plain terms: see "How to write" in CONTRIBUTING.md.')

@@ -18,7 +18,7 @@ export const jobsList: ServerOperation<'jobs.list'> = operation({
   output: jobList,
   async run(input, context) {
     const query = scopedQuery(context.caller, input.query ?? '')
-    // To parse, redact and serialise a page blocks the process, so its size is bounded whatever is stored.
+    // To parse, redact and serialise a page blocks the process, so its size is bounded.
     const page = await context.skep.jobs.list({ ...input, query, pageBytes: LIMITS.pageBytes })
     return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(context, job)) })
   },
