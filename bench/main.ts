@@ -8,6 +8,8 @@
 import { writeFileSync } from 'node:fs'
 import { ensureRivals } from '../scripts/rivals.mjs'
 import { CONTESTANTS } from './contestants.ts'
+import { type CountsOptions, measureCounts } from './counts/main.ts'
+import { countsOptions } from './counts/options.ts'
 import { type DashboardOptions, measureDashboard } from './dashboard/main.ts'
 import { dashboardOptions } from './dashboard/options.ts'
 import { entrant, machine } from './entrants.ts'
@@ -26,14 +28,18 @@ process.exitCode = await main()
 process.exit()
 
 async function main(): Promise<number> {
-  let options: Options | DashboardOptions
+  let options: Options | DashboardOptions | CountsOptions
   try {
     const args = process.argv.slice(2)
-    options = dashboardOptions(args) ?? readOptions(args, { contestants: CONTESTANTS, scenarios: SCENARIOS })
+    options =
+      countsOptions(args) ??
+      dashboardOptions(args) ??
+      readOptions(args, { contestants: CONTESTANTS, scenarios: SCENARIOS })
   } catch (error) {
     console.error((error as Error).message)
     return 2
   }
+  if ('counted' in options) return measureCounts(options)
   if ('stores' in options) {
     // It compares Skep with itself, at two sizes, and has a table of its own.
     await measureDashboard(options)

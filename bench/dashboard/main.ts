@@ -1,5 +1,5 @@
 /**
- * npm run bench -- --scenario dashboard [--only sqlite,postgres] [--quick] [--keep folder [--fill]] [--flat] [--json [file]]
+ * npm run bench -- --scenario dashboard [--only sqlite,postgres] [--quick] [--keep folder [--fill]] [--json [file]]
  *
  * How long the server takes for what each screen asks, with ten thousand jobs in the store and with a million. The two servers
  * are asked in turns, so that whatever else the machine does meets both.
@@ -16,7 +16,7 @@ import { fillLately, fillOnce } from './fill-rest.ts'
 import { openStore } from './open-store.ts'
 import { freshRoom, keptRoom, type Room } from './room.ts'
 import { MeasuredServer } from './server.ts'
-import { growing, type Row, renderRows } from './table.ts'
+import { type Row, renderRows } from './table.ts'
 
 export interface DashboardOptions {
   readonly stores: readonly StoreKind[]
@@ -28,8 +28,6 @@ export interface DashboardOptions {
   readonly keep: string | null
   /** Only fill, measure nothing. */
   readonly isFillOnly: boolean
-  /** Exit with 1 if what counts jobs takes longer with many of them. */
-  readonly mustBeFlat: boolean
   readonly json: string | null
 }
 
@@ -72,9 +70,6 @@ export async function measureDashboard(options: DashboardOptions): Promise<void>
       console.log(`${kind}, ${jobs} jobs: heap ${mb(before)}; after ${pages} pages of 200 jobs ${mb(after)}`)
     }
   }
-  const grown = Object.entries(rows).flatMap(([kind, own]) => growing(own).map((line) => `${kind}: ${line}`))
-  for (const line of grown) console.log(`Grows with the jobs: ${line}`)
-  if (options.mustBeFlat && grown.length > 0) process.exitCode = 1
   if (options.json !== null) {
     const file = options.json === '-' ? '/dev/stdout' : options.json
     writeFileSync(file, `${JSON.stringify({ rows, heaps }, null, 2)}\n`)

@@ -19,7 +19,6 @@ export function dashboardOptions(args: readonly string[]): DashboardOptions | nu
       json: { type: 'boolean', default: false },
       keep: { type: 'string' },
       fill: { type: 'boolean', default: false },
-      flat: { type: 'boolean', default: false },
     },
   })
   const wordsOf = (value: unknown): string[] => (value as string[]).flatMap((one) => one.split(','))
@@ -39,7 +38,6 @@ export function dashboardOptions(args: readonly string[]): DashboardOptions | nu
     times,
     keep: (values['keep'] as string | undefined) ?? null,
     isFillOnly: values['fill'] === true,
-    mustBeFlat: values['flat'] === true,
     json: values['json'] ? (positionals[0] ?? '-') : null,
   }
 }

@@ -31,20 +31,6 @@ export function renderRows(rows: Rows, sizes: readonly [number, number]): string
   return plainTable(['Screen', 'Call', ...head], lines)
 }
 
-/** What counts jobs, and so must not take longer when there are more of them. */
-const FLAT = ['overview.get', 'queues.list', 'queues.get', 'GET /metrics']
-const MOST_GROWTH = 1.2
-/** Less than this is the noise of a request. */
-const NOISE_MS = 2
-
-export function growing(rows: readonly Row[]): string[] {
-  return rows.flatMap(({ name, small, large }) => {
-    const [few, many] = [quantile(small, 0.5), quantile(large, 0.5)]
-    const isFlat = many <= few * MOST_GROWTH || many - few < NOISE_MS
-    return !FLAT.includes(name) || isFlat ? [] : [`${name} takes ${ms(many)} ms instead of ${ms(few)} ms`]
-  })
-}
-
 function cells({ small, large }: Row): string[] {
   const [few, many] = [quantile(small, 0.5), quantile(large, 0.5)]
   return [ms(few), ms(many), ms(quantile(large, 0.95)), (many / few).toFixed(2)]

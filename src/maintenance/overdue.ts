@@ -10,9 +10,8 @@ const SHORT_REST_MS = 5_000
 
 /**
  * Makes overdue jobs of all queues of a space ready where no claim does: the queue is held, all slots of its workers are taken, or
- * it has no worker. So lists show them in the state in which they are counted, and the bound of what `counts` looks at
- * (`OVERDUE_LIMIT` in `store.ts`) is not reached for long. It is a `promote`, which keeps the due time, the rank and the place of a
- * job that is due. Several processes may do it at once: a job that is ready already is passed over.
+ * it has no worker. So lists show them in the state in which they are counted; the counts need no help. It is a `promote`, which
+ * keeps the due time, the rank and the place of a job that is due. Several processes may do it at once: a job that is ready already is passed over.
  */
 export class OverdueJobs {
   readonly name = 'overdue'

@@ -124,8 +124,9 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
 
   /**
    * How many jobs each queue of a space has in each state by the store's clock, and since when the oldest has waited, at a cost
-   * that does not depend on how many there are: stored counters, at most {@link OVERDUE_LIMIT} entries of the index of due times,
-   * and the first entries of the indexes of waiting jobs. Redis: HMGET counts; ZLEXCOUNT delayed; ZRANGEBYLEX LIMIT.
+   * that does not depend on how many there are: stored counters, of delayed jobs also by when they are due, the jobs due within the
+   * current second, and the first entries of the indexes of waiting jobs. It writes nothing. Redis: HMGET counts; ZLEXCOUNT
+   * delayed; ZRANGEBYLEX LIMIT.
    */
   counts(call: CountsCall): Promise<CountsReply>
 
@@ -225,12 +226,6 @@ export interface StoreFinding {
 
 /** How many due jobs one claim makes ready per source. */
 export const PROMOTE_LIMIT = 1_000
-
-/** How many overdue jobs of a queue `counts` looks for, see {@link QueueCounts.overdue}. */
-export const OVERDUE_LIMIT = 200
-
-/** How many jobs with a priority `counts` passes over to find the first without one, see {@link QueueCounts.oldestDueAt}. */
-export const PRIORITIES_PASSED = 200
 
 /**
  * How long a store remembers the ids of jobs that were discarded or removed, see {@link InsertCall.again}. Much longer
@@ -587,20 +582,17 @@ export interface SpaceCounts {
 
 export interface QueueCounts {
   readonly queue: string
-  /** By the clock: a delayed job that is due counts as ready, as far as {@link QueueCounts.overdue} goes. */
+  /** By the clock: a delayed job that is due counts as ready. */
   readonly states: Readonly<Record<JobState, number>>
   /**
    * How many of the ready jobs are stored as delayed although they are due, because no claim has made them ready: nothing
-   * claims from the queue, it is held, or its workers are full. From {@link OVERDUE_LIMIT} on there may be more, which still
-   * count as delayed until the overdue jobs have been made ready, see `maintenance/overdue.ts`.
+   * claims from the queue, it is held, or its workers are full. Exact, however many there are.
    */
   readonly overdue: number
   /**
    * When the job that has waited longest became due; null when none is ready. All waiting jobs count: of every lane, also of
-   * paused and full ones, of every priority, and overdue ones. A job without lane and priority may not be seen while more than
-   * {@link PRIORITIES_PASSED} jobs with a priority, not a strict one, stand in front of it: its queue then looks younger by at
-   * most the head start of these. A store for which looking is expensive may miss a
-   * job that came in front of the oldest one in the last seconds.
+   * paused and full ones, of every priority, and overdue ones, however many stand in front of it. A store for which looking is
+   * expensive may miss a job that came back to its place in front of others in the last seconds.
    */
   readonly oldestDueAt: number | null
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { NewJob } from '../../src/core/jobs/job.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createWorld, finish, newJobs, take, uuid, type World } from './world.ts'
 
@@ -151,5 +152,39 @@ describe('the counts of a Postgres store', () => {
     await world.sql('select skep.fold_deltas()')
     expect(await world.sql('select 1 from skep.deltas')).toEqual([])
     expect(await states(stores[0]!)).toMatchObject(rows[0]!)
+  })
+
+  it('know all overdue jobs, folded or not, and keep nothing about those that have left', async () => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true, listen: false })
+    const hour = 3_600_000
+    const now = Date.now()
+    const fold = (): Promise<unknown> => world.sql('select skep.fold_deltas()')
+    const overdue = async (at: number): Promise<number> =>
+      (await store.counts({ space: 'acme', queues: ['mail'], now: at })).queues[0]?.overdue ?? -1
+    const delayed = (n: number, delayMs: number): NewJob[] => newJobs(n).map((job) => ({ ...job, delayMs }))
+
+    await store.insert({ jobs: [...delayed(300, hour), ...delayed(20, hour + 1)], now })
+    await fold()
+    await store.insert({ jobs: [...delayed(30, hour), ...delayed(5, 2 * hour)], now })
+    const before = [await overdue(now + hour - 1), await overdue(now + hour), await overdue(now + hour + 1)]
+    await fold()
+    const after = [await overdue(now + hour), await overdue(now + hour + 1), await overdue(now + 3 * hour)]
+    await store.change({
+      action: 'cancel',
+      space: 'acme',
+      target: { queue: 'mail', state: 'delayed', limit: 1_000 },
+      failure: null,
+      keepMs: hour,
+      now,
+    })
+    await fold()
+
+    expect([before, after]).toEqual([
+      [0, 330, 350],
+      [330, 350, 355],
+    ])
+    expect(await overdue(now + 3 * hour)).toBe(0)
+    expect(await world.sql('select 1 from skep.dues')).toEqual([])
   })
 })

@@ -40,7 +40,8 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
   const { schema, runtime, unsafe, listen, callTimeoutMs, connection, ...resolved } = resolveOptions(options)
   const starts = new Starts(runtime)
   const leaseFloors = new Floors<number>(runtime)
-  const countFloors = new Floors<Places>(runtime)
+  // Its first look passes over all jobs with a priority that stand in front of the oldest one, those that follow begin there.
+  const countFloors = new Floors<Places>(runtime, 10)
   let checked: Promise<Durability> | undefined
   let notifier: Notifier | undefined
   let closing: Promise<void> | undefined

@@ -13,7 +13,8 @@
  *   jobs       hash   job → record, of jobs that wait or run; and, as in held, one field without a name
  *   ready      set    q lane NUL place id; without a lane also several ids, see `lua/sheets.ts`
  *   delayed    set    q due id
- *   ages       set    q due id: ready jobs that have a lane or a priority, so that the oldest is found
+ *   ages       set    q due id: ready jobs that have a lane or a priority, so that the oldest is found; and q 255 place id: those
+ *                     without a lane
  *   later      set    q lane NUL due id: delayed jobs that have a lane, once more
  *   held       hash   job → until q mark token: the lease of a job that runs
  *   claims     hash   token NUL q → bound started worker ids: what one claim took of one queue

@@ -189,6 +189,13 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         n integer not null, primary key (q, lane, place, id)
       ) without rowid;
 
+      -- How many delayed jobs of a queue are due in each day, five minutes and second (width, in ms), see
+      -- shared/due-counts.ts. None is kept that counts no job.
+      create table skep_dues (
+        q integer not null, width integer not null, start integer not null, jobs integer not null,
+        primary key (q, width, start)
+      ) without rowid;
+
       create table skep_leases (
         n integer primary key, q integer not null, token text not null, worker text not null,
         started_at integer not null, until integer not null, cancel_reason text

@@ -94,8 +94,8 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     file: 'src/client/jobs/jobs.ts',
     find: 'const [job] = (await patient.get({ space, ids: [id] })).jobs',
     replace: 'const [job] = (await this.#env.store.get({ space, ids: [id] })).jobs',
-    story: 'Enqueuing a job again fails at the first call that does not reach the store.',
-    killedBy: { vitest: 'test/client/patient-writes.test.ts', test: 'skep.again waits for its end' },
+    story: 'Copying a job fails at the first call that does not reach the store.',
+    killedBy: { vitest: 'test/client/patient-writes.test.ts', test: 'jobs.copy waits for its end' },
   },
   {
     name: 'enqueue-reads-payload-late',

@@ -148,7 +148,7 @@ function keyOf({ space, queue }: { space: string; queue: string }): string {
   return `${space}\n${queue}`
 }
 
-/** A look from the very beginning that takes less than this is not worth sparing. */
+/** A look from the very beginning that takes less than this is not worth sparing, unless it is made often. */
 const CHEAP_MS = 250
 const SHARE = 50
 
@@ -166,10 +166,12 @@ interface Floor<T> {
  */
 export class Floors<T> {
   readonly #runtime: Pick<Runtime, 'mono'>
+  readonly #cheapMs: number
   readonly #floors = new Map<string, Floor<T>>()
 
-  constructor(runtime: Pick<Runtime, 'mono'>) {
+  constructor(runtime: Pick<Runtime, 'mono'>, cheapMs: number = CHEAP_MS) {
     this.#runtime = runtime
+    this.#cheapMs = cheapMs
   }
 
   /**
@@ -183,7 +185,7 @@ export class Floors<T> {
     const now = this.#runtime.mono()
     const from = keys.map((key) => {
       const floor = this.#floors.get(key)
-      const isHead = !floor || floor.headMs < CHEAP_MS || now - floor.headAt > SHARE * floor.headMs
+      const isHead = !floor || floor.headMs < this.#cheapMs || now - floor.headAt > SHARE * floor.headMs
       return isHead ? undefined : floor.value
     })
     return {

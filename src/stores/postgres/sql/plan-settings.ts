@@ -43,3 +43,8 @@ export const CLOCK = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigin
 export function dayOf(moment: string): string {
   return `(${moment} / 86400000)::integer`
 }
+
+/** The second of a due time, as `deltas.due_second` counts delayed jobs. */
+export function secondOf(moment: string): string {
+  return `(${moment}) / 1000 * 1000`
+}

@@ -527,7 +527,7 @@ modules.lines = function()
         ids[#ids + 1] = job.id
         records[#records + 1] = job.record
         members[#members + 1] = job.member
-        if isOutOfAge(job) then ages[#ages + 1] = delayedMember(job) end
+        addAges(ages, job)
         leftOver = leftOver - 1
       end
     end

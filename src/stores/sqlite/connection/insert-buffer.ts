@@ -1,7 +1,8 @@
-import { type NewJob, PRIORITY_STEP_MS } from '../../../core/jobs/job.ts'
+import { type NewJob, PRIORITY_STEP_MS, rankOf } from '../../../core/jobs/job.ts'
 import { dueTime } from '../../../core/jobs/transitions.ts'
 import { DEFAULT_LANE } from '../../../core/lanes/lanes.ts'
 import type { InsertResult } from '../../../store/store.ts'
+import { keepAgesBehind } from '../jobs/ages.ts'
 import { find } from '../jobs/job-row.ts'
 import { DEFAULT_NUMBER } from '../lanes/lane-state.ts'
 import type { Turn } from './write-batch.ts'
@@ -64,9 +65,24 @@ export class Intake {
     const isLaned = inserted > 0 && enterLanes(turn, entries, inserted, now)
     if (inserted > 0) turn.db.run(isLaned ? PUT_IN_LANES : PUT_IN_LINE, now, now, now, inserted)
     if (isLaned && entries.some(({ dueAt }) => dueAt > now)) turn.db.run(PUT_IN_LATER, inserted, now)
+    keepAgesOf(turn, entries, now)
     if (inserted < entries.length) correct(turn, entries, inserted, now)
     else for (const line of lines) countIn(turn, line, now)
   }
+}
+
+/** New jobs without a lane may stand in front of older ones. Strict ones stand in the order in which they were put in. */
+function keepAgesOf({ db }: Turn, entries: readonly Entry[], now: number): void {
+  const places = new Map<string, readonly [number, number]>()
+  for (const { job, q, dueAt } of entries) {
+    const isAhead = job.lane === null && dueAt <= now && (job.strict || job.priority > 0)
+    if (!isAhead) continue
+    const place = job.strict ? 'last' : rankOf(dueAt, job.priority)
+    if (places.has(`${q} ${place}`)) continue
+    const [last] = place === 'last' ? (db.get('select last_insert_rowid()') as [number]) : [place]
+    places.set(`${q} ${place}`, [q, last])
+  }
+  for (const [q, place] of places.values()) keepAgesBehind(db, q, place)
 }
 
 /** Lets the lanes of limited queues know of new ready jobs. True if some do not stand where jobs without lanes do. */
@@ -220,13 +236,18 @@ function forChunks(columns: string, values: string, row: string): Record<Chunk, 
 
 function countIn(turn: Turn, { q, shape, entries }: Line, now: number): void {
   if (shape === 'plain' || shape === 'laned') turn.count(q, 'ready', entries.length)
-  else for (const { q: own, dueAt } of entries) turn.count(own, dueAt > now ? 'delayed' : 'ready', 1)
+  else for (const entry of entries) countEntry(turn, entry, now)
+}
+
+function countEntry(turn: Turn, { q, dueAt }: Entry, now: number): void {
+  if (dueAt > now) turn.countDelayed(q, dueAt, 1)
+  else turn.count(q, 'ready', 1)
 }
 
 /** Some ids were known: only what did go in is counted, and the others get the results of what is there. */
 function correct(turn: Turn, entries: readonly Entry[], inserted: number, now: number): void {
   for (const entry of entries) {
-    if (isNew(turn, entry, inserted)) turn.count(entry.q, entry.dueAt > now ? 'delayed' : 'ready', 1)
+    if (isNew(turn, entry, inserted)) countEntry(turn, entry, now)
     else tell(turn, entry)
   }
 }

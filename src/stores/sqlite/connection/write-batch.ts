@@ -1,4 +1,5 @@
 import { JOB_STATES, type JobState } from '../../../core/jobs/job.ts'
+import { DUE_WIDTHS, SECOND_MS, startOf } from '../../shared/due-counts.ts'
 import { Members } from '../flows/members.ts'
 import type { HeldJobs } from '../jobs/leases.ts'
 import { Discarded } from '../jobs/recent-ids.ts'
@@ -14,6 +15,9 @@ export const STATE_NUMBER: Readonly<Record<JobState, number>> = Object.freeze(
 ) as Record<JobState, number>
 
 const COUNTED = JOB_STATES.map((state) => `${state} = ${state} + ?`).join(', ')
+const ADD_DUES = `insert into skep_dues (q, width, start, jobs) values (?, ?, ?, ?)
+  on conflict (q, width, start) do update set jobs = jobs + excluded.jobs`
+const DROP_EMPTY = 'delete from skep_dues where q = ? and width = ? and start = ? and jobs = 0'
 const ADD_COUNTS = `update skep_queues set ${COUNTED} where q = ?`
 
 /**
@@ -30,6 +34,8 @@ export class Turn {
   readonly lanes: Lanes
   readonly members: Members
   readonly #counts = new Map<number, number[]>()
+  /** Delayed jobs that came and went, by queue and due time. */
+  readonly #dues = new Map<number, Map<number, number>>()
   #newestArchived: string | null | undefined
 
   constructor(db: Handle, now: number, queues: QueueIds, held: HeldJobs, rules: Rules) {
@@ -42,14 +48,26 @@ export class Turn {
     this.members = new Members(db)
   }
 
-  /** Adds to how many jobs a queue has in a state. */
-  count(q: number, state: JobState | number, by: number): void {
+  /** Adds to how many jobs a queue has in a state; of delayed ones {@link countDelayed}. */
+  count(q: number, state: Exclude<JobState, 'delayed'> | number, by: number): void {
+    this.#count(q, typeof state === 'number' ? state : STATE_NUMBER[state], by)
+  }
+
+  /** Adds to how many delayed jobs a queue has, of which all are due at one time. */
+  countDelayed(q: number, dueAt: number, by: number): void {
+    this.#count(q, STATE_NUMBER.delayed, by)
+    const dues = this.#dues.get(q) ?? new Map<number, number>()
+    this.#dues.set(q, dues)
+    const second = startOf(dueAt, SECOND_MS)
+    dues.set(second, (dues.get(second) ?? 0) + by)
+  }
+
+  #count(q: number, at: number, by: number): void {
     let counts = this.#counts.get(q)
     if (!counts) {
       counts = JOB_STATES.map(() => 0)
       this.#counts.set(q, counts)
     }
-    const at = typeof state === 'number' ? state : STATE_NUMBER[state]
     counts[at] = (counts[at] as number) + by
   }
 
@@ -78,6 +96,22 @@ export class Turn {
       if (counts.some((by) => by !== 0)) this.db.run(ADD_COUNTS, ...counts, q)
     }
     this.#counts.clear()
+    for (const [q, dues] of this.#dues) this.#writeDues(q, dues)
+    this.#dues.clear()
     this.discarded.write()
+  }
+
+  #writeDues(q: number, seconds: ReadonlyMap<number, number>): void {
+    for (const width of DUE_WIDTHS) {
+      const parts = new Map<number, number>()
+      for (const [second, by] of seconds) {
+        const start = startOf(second, width)
+        parts.set(start, (parts.get(start) ?? 0) + by)
+      }
+      for (const [start, by] of parts) {
+        if (by !== 0) this.db.run(ADD_DUES, q, width, start, by)
+        if (by < 0) this.db.run(DROP_EMPTY, q, width, start)
+      }
+    }
   }
 }

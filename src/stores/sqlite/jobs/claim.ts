@@ -7,6 +7,7 @@ import type { ClaimCall, ClaimReply, Source } from '../../../store/store.ts'
 import type { Turn } from '../connection/write-batch.ts'
 import { Serving, startNamed } from '../lanes/claim.ts'
 import { DEFAULT_NUMBER, type Line } from '../lanes/lane-state.ts'
+import { closeGaps } from './ages.ts'
 import { find, HOT_COLUMNS, hotJob, type Placed, replace } from './job-row.ts'
 import { firstDelayed, promoteDue, promoteLaned } from './promote.ts'
 import { claimedOf, type ReadyJob, readNamed, readReady } from './read-ready.ts'
@@ -144,6 +145,7 @@ function takeAhead(
     q,
     JSON.stringify(jobs.map(({ place, id }) => [place, id])),
   )
+  closeGaps(db, q, jobs)
   tellOf(turn, call, source, q, jobs, taken)
   return jobs.length
 }

@@ -11,6 +11,7 @@ import type { Row } from '../connection/client.ts'
 import { STATE_NUMBER, type Turn } from '../connection/write-batch.ts'
 import type { Ending } from '../flows/members.ts'
 import { DEFAULT_NUMBER } from '../lanes/lane-state.ts'
+import { closeGaps, keepAges } from './ages.ts'
 
 /** A job together with where it is kept: `n` is its number in jobs, or in the archive once it is finished. */
 export interface Placed {
@@ -201,8 +202,13 @@ function track(turn: Turn, q: number, before: Job | null, after: Job | null, now
   if (after?.state === 'ready') lanes.writeNew()
 }
 
+function countJob(turn: Turn, q: number, { state, dueAt }: Job, by: 1 | -1): void {
+  if (state === 'delayed') turn.countDelayed(q, dueAt, by)
+  else turn.count(q, state, by)
+}
+
 function leave(turn: Turn, { job, q, n }: Placed): void {
-  turn.count(q, job.state, -1)
+  countJob(turn, q, job, -1)
   if (isFinal(job.state)) turn.db.run('delete from skep_archive where a = ?', n)
   else if (job.state === 'running') turn.db.run('delete from skep_leases where n = ?', n)
   else {
@@ -213,6 +219,8 @@ function leave(turn: Turn, { job, q, n }: Placed): void {
       placeOf(job, n),
       job.id,
     )
+    if (job.state === 'ready' && job.lane === null)
+      closeGaps(turn.db, q, [{ place: placeOf(job, n) as number, id: job.id }])
     if (job.state === 'delayed' && job.lane !== null) {
       const sql = 'delete from skep_later where q = ? and lane = ? and place = ? and id = ?'
       turn.db.run(sql, q, job.lane, job.dueAt, job.id)
@@ -222,7 +230,7 @@ function leave(turn: Turn, { job, q, n }: Placed): void {
 
 /** `n` is null for a job that was not hot before: it gets the next number. */
 function enterHot(turn: Turn, job: Job, q: number, n: number | null): void {
-  turn.count(q, job.state, 1)
+  countJob(turn, q, job, 1)
   if (job.state === 'running') {
     // The row in jobs stays as it was while the job waited: a claim does not rewrite payloads.
     turn.db.run(
@@ -247,6 +255,10 @@ function enterHot(turn: Turn, job: Job, q: number, n: number | null): void {
     job.id,
     job.state === 'delayed' || isByAge(job) ? null : job.dueAt,
   )
+  if (job.state === 'ready' && job.lane === null) {
+    const place = placeOf(job, null) ?? (turn.db.get('select last_insert_rowid()') as [number])[0]
+    keepAges(turn.db, q, [{ place, id: job.id, due: isByAge(job) ? null : job.dueAt }])
+  }
   if (job.state === 'delayed' && job.lane !== null) {
     const sql = 'insert into skep_later (q, lane, place, id, n) values (?, ?, ?, ?, last_insert_rowid())'
     turn.db.run(sql, q, job.lane, job.dueAt, job.id)
@@ -254,7 +266,7 @@ function enterHot(turn: Turn, job: Job, q: number, n: number | null): void {
 }
 
 function enterArchive(turn: Turn, job: Job, q: number): void {
-  turn.count(q, job.state, 1)
+  countJob(turn, q, job, 1)
   turn.archived()
   turn.db.run(
     PUT_ARCHIVED,

@@ -3,7 +3,8 @@ import { DEFAULT_LANE } from '../../../core/lanes/lanes.ts'
 import { PROMOTE_LIMIT } from '../../../store/store.ts'
 import type { Row } from '../connection/client.ts'
 import type { Turn } from '../connection/write-batch.ts'
-import type { Line } from '../lanes/lane-state.ts'
+import { DEFAULT_NUMBER, type Line } from '../lanes/lane-state.ts'
+import { keepAges } from './ages.ts'
 
 /** When the next delayed job of a queue is due. */
 export function firstDelayed(turn: Turn, q: number): number | null {
@@ -42,7 +43,16 @@ export function promoteDue(turn: Turn, q: number, now: number): void {
     place as number,
     id as string,
   )
-  turn.count(q, 'delayed', -due.length)
+  keepAges(
+    db,
+    q,
+    due.map(([dueAt, of, , priority]) => ({
+      place: rankOf(dueAt as number, priority as number),
+      id: of as string,
+      due: priority === 0 ? null : (dueAt as number),
+    })),
+  )
+  for (const [dueAt] of due) turn.countDelayed(q, dueAt as number, -1)
   turn.count(q, 'ready', due.length)
 }
 
@@ -81,6 +91,16 @@ export function promoteLaned(turn: Turn, line: Line, now: number): void {
   )
   const [place, id] = due.at(-1) as [number, string]
   db.run('delete from skep_waiting where q = ? and state = 0 and (place, id) <= (?, ?)', q, place, id)
-  turn.count(q, 'delayed', -due.length)
+  const inLine = rows.filter(([number]) => number === DEFAULT_NUMBER)
+  keepAges(
+    db,
+    q,
+    inLine.map(([, at, of, , dueAt]) => ({
+      place: at as number,
+      id: of as string,
+      due: dueAt as number | null,
+    })),
+  )
+  for (const [dueAt] of due) turn.countDelayed(q, dueAt as number, -1)
   turn.count(q, 'ready', due.length)
 }

@@ -1,20 +1,19 @@
 import { isFinal, JOB_STATES, type JobState } from '../../../core/jobs/job.ts'
 import { listKey } from '../../../core/jobs/transitions.ts'
 import { DEFAULT_LANE } from '../../../core/lanes/lanes.ts'
-import {
-  type CountCall,
-  type CountReply,
-  type CountsCall,
-  type CountsReply,
-  type ListCall,
-  type ListReply,
-  OVERDUE_LIMIT,
-  PRIORITIES_PASSED,
-  type QueueCounts,
-  type SpaceCounts,
-  type Where,
+import type {
+  CountCall,
+  CountReply,
+  CountsCall,
+  CountsReply,
+  ListCall,
+  ListReply,
+  QueueCounts,
+  SpaceCounts,
+  Where,
 } from '../../../store/store.ts'
-import { byTheClock, STRICT_RANKS_MS, spacesOf } from '../../shared/counts.ts'
+import { byTheClock, spacesOf } from '../../shared/counts.ts'
+import { DAY_MS, SECOND_MS, SPAN_MS, startOf } from '../../shared/due-counts.ts'
 import type { Row, SqlValue } from '../connection/client.ts'
 import { STATE_NUMBER, type Turn } from '../connection/write-batch.ts'
 import { DEFAULT_NUMBER } from '../lanes/lane-state.ts'
@@ -288,16 +287,20 @@ function viewOf(state: JobState, isLaned: boolean, { lane }: Where): View {
   return lane === undefined || lane === DEFAULT_LANE ? DELAYED : DELAYED_IN_LANE
 }
 
-// Each of these reads the beginning of an index: overdue jobs, the oldest of them, the oldest ready job that has a lane or a
-// priority, and the first that has neither, whose place is its due time.
+// How many delayed jobs are due is counted by the day, by five minutes and by the second; of the second that is not over, the jobs
+// themselves. The others read the beginning of an index: the oldest of these, the oldest ready job that is in the index by age,
+// and the first in line, see ages.ts.
 const COUNTS = `
   select name, ${JOB_STATES.join(', ')},
-    (select count(*) from (select 1 from skep_waiting w
-      where w.q = s.q and w.state = 0 and w.place <= ? limit ${OVERDUE_LIMIT})),
+    case when delayed = 0 then 0 else
+      (select total(jobs) from skep_dues d where d.q = s.q and d.width = ${DAY_MS} and d.start < ?)
+      + (select total(jobs) from skep_dues d where d.q = s.q and d.width = ${SPAN_MS} and d.start >= ? and d.start < ?)
+      + (select total(jobs) from skep_dues d where d.q = s.q and d.width = ${SECOND_MS} and d.start >= ? and d.start < ?)
+      + (select count(*) from skep_waiting w where w.q = s.q and w.state = 0 and w.place >= ? and w.place <= ?)
+    end,
     (select w.place from skep_waiting w where w.q = s.q and w.state = 0 and w.place <= ? order by w.place limit 1),
     (select w.due from skep_waiting w where w.q = s.q and w.due is not null order by w.due limit 1),
-    (select place from (select w.place, w.due from skep_waiting w where w.q = s.q and w.state = ${DEFAULT_NUMBER} and w.place > ? - ${STRICT_RANKS_MS}
-      order by w.place, w.id limit ${PRIORITIES_PASSED + 1}) where due is null limit 1)
+    (select coalesce(w.due, w.place) from skep_waiting w where w.q = s.q and w.state = ${DEFAULT_NUMBER} order by w.place, w.id limit 1)
   from skep_queues s where space = ?`
 
 /** How many jobs each queue has in each state: kept with the queue, so that nothing is counted but the overdue ones. */
@@ -314,13 +317,19 @@ function spaces({ db }: Pick<Turn, 'db'>): SpaceCounts[] {
 }
 
 function countsOfSpace(turn: Pick<Turn, 'db'>, { space, queues }: CountsCall, now: number): CountsReply {
+  const [day, span, second] = [DAY_MS, SPAN_MS, SECOND_MS].map((width) => startOf(now, width)) as [
+    number,
+    number,
+    number,
+  ]
+  const times = [day, day, span, span, second, second, now, now]
   if (!queues) {
-    const rows = turn.db.all(`${COUNTS} order by name`, now, now, now, space)
+    const rows = turn.db.all(`${COUNTS} order by name`, ...times, space)
     return { queues: rows.map(([name, ...numbers]) => countsOf(name as string, numbers)), now }
   }
   return {
     queues: queues.map((queue) => {
-      const row = turn.db.get(`${COUNTS} and name = ?`, now, now, now, space, queue)
+      const row = turn.db.get(`${COUNTS} and name = ?`, ...times, space, queue)
       return countsOf(queue, row?.slice(1) ?? [])
     }),
     now,

@@ -126,7 +126,7 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
 
   turn.count(batch.q, 'running', -numbers.length)
   if (verdict.keepMs !== null) {
-    turn.count(batch.q, verdict.to, numbers.length)
+    turn.count(batch.q, STATE_NUMBER[verdict.to], numbers.length)
     turn.archived()
     const end = [STATE_NUMBER[verdict.to], now, now + verdict.keepMs] as const
     if (settlements.some((settlement) => settlement.verdict.result !== null)) {

@@ -14,10 +14,11 @@ import {
 import { Heap } from '../../../runtime/heap.ts'
 import type { ClaimCall, Source } from '../../../store/store.ts'
 import type { Turn } from '../connection/write-batch.ts'
+import { closeGaps } from '../jobs/ages.ts'
 import { find, type Placed } from '../jobs/job-row.ts'
 import { claimedOf, type ReadyJob, readBehind, readEach, readReady, restOf } from '../jobs/read-ready.ts'
 import { releaseKey } from '../jobs/unique-keys.ts'
-import type { KnownLane, Line } from './lane-state.ts'
+import { DEFAULT_NUMBER, type KnownLane, type Line } from './lane-state.ts'
 
 /** Lanes are read by the page: at least so many, and no more than this. */
 const LEAST_LANES = 8
@@ -154,6 +155,13 @@ export class Serving {
       const sql = 'delete from skep_waiting where q = ? and state = ? and place = ? and id = ?'
       db.run(sql, q, number, job.place, job.id)
     }
+    const inLine = this.#singles.filter(({ number }) => number === DEFAULT_NUMBER)
+    if (inLine.length > 0)
+      closeGaps(
+        db,
+        q,
+        inLine.map(({ job }) => job),
+      )
   }
 
   #take(from: Served, job: ReadyJob): void {

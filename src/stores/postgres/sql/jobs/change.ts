@@ -1,7 +1,7 @@
 import { REST_OF_CHAIN } from '../../../../core/flows/chains.ts'
 import { HIGHEST_RANK } from '../lanes/rules.ts'
 import { untilFree } from '../locks.ts'
-import { CLOCK, dayOf, fixedPath } from '../plan-settings.ts'
+import { CLOCK, dayOf, fixedPath, secondOf } from '../plan-settings.ts'
 import { arrivalOf, JOB_COLUMNS } from './tables.ts'
 
 const COLUMNS = JOB_COLUMNS.join(', ')
@@ -94,8 +94,8 @@ begin
                 insert into archive (${COLUMNS}, finished_at, expires_at)
                 values (${replaced('j', { state: 'goes', failure: 'coalesce(failure, j.failure)', arrival: arrivalOf('j') })}, t, t + keep);
                 delete from uniques u where u.job_id = wanted and u.space || '' = in_space and u.until is null;
-                insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
-                    -(j.state = 0)::integer, -(j.state = 1)::integer;
+                insert into deltas (space, queue, delayed, ready, due_second) select j.space, j.queue,
+                    -(j.state = 0)::integer, -(j.state = 1)::integer, case when j.state = 0 then ${secondOf('j.due_at')} end;
                 insert into deltas (space, queue, day, dead, cancelled)
                 values (j.space, j.queue, case when goes = 5 then -1 else ${dayOf('t')} end, (goes = 5)::integer,
                     (goes = 6)::integer);
@@ -110,7 +110,8 @@ begin
                     rank = case when x.is_strict then x.rank else least(x.due_at, t) - x.priority * 600000::bigint end
                 where x.id = wanted and x.space = in_space returning x.rank into place;
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict, place);
-                insert into deltas (space, queue, delayed, ready) values (j.space, j.queue, -1, 1);
+                insert into deltas (space, queue, delayed, ready, due_second)
+                values (j.space, j.queue, -1, 1, ${secondOf('j.due_at')});
                 said := 'ok';
                 line := j.queue;
                 due := least(j.due_at, t);
@@ -125,9 +126,11 @@ begin
                 -- One that waits now may have been at the head of its lane.
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict,
                     case when due_then <= t then place else ${HIGHEST_RANK} end);
-                if j.state <> (due_then <= t)::integer then
-                    insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
-                        1 - 2 * (due_then <= t)::integer, 2 * (due_then <= t)::integer - 1;
+                if j.state = 0 or due_then > t then
+                    insert into deltas (space, queue, delayed, ready, due_second)
+                    select j.space, j.queue, x.by * (x.state = 0)::integer, x.by * (x.state = 1)::integer,
+                        case when x.state = 0 then ${secondOf('x.due_at')} end
+                    from (values (-1, j.state, j.due_at), (1, (due_then <= t)::integer, due_then)) as x(by, state, due_at);
                 end if;
                 said := 'ok';
                 line := j.queue;
@@ -150,8 +153,8 @@ begin
             elsif action = 'remove' and j.state in (0, 1) then
                 delete from jobs x where x.id = wanted and x.space = in_space;
                 delete from uniques u where u.job_id = wanted and u.space || '' = in_space and u.until is null;
-                insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
-                    -(j.state = 0)::integer, -(j.state = 1)::integer;
+                insert into deltas (space, queue, delayed, ready, due_second) select j.space, j.queue,
+                    -(j.state = 0)::integer, -(j.state = 1)::integer, case when j.state = 0 then ${secondOf('j.due_at')} end;
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict, ${HIGHEST_RANK});
                 if j.group_id is not null then
                     ended := ended || row(j.group_id, j.nth, j.id, 6, null,

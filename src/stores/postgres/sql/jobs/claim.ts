@@ -1,5 +1,6 @@
 /** The parts of `settle_and_claim` that lease jobs. They see one source and `room`, how many to take. */
 import { NOBODY } from '../locks.ts'
+import { secondOf } from '../plan-settings.ts'
 import { inQueue } from '../queue-hash.ts'
 
 // The counters of a job that has started before, or was made anew.
@@ -170,6 +171,13 @@ export function claiming(bring: string): string {
             end if;`
 }
 
+/** Counts delayed jobs that are ready now, by when they were due. */
+export const COUNT_PROMOTED: string = `if promoted_dues is not null then
+                    insert into deltas (space, queue, delayed, ready, due_second)
+                    select in_space, in_queue, -count(*), count(*), ${secondOf('p.due_at')} as due_second
+                    from unnest(promoted_dues) as p(due_at) group by 5;
+                end if;`
+
 /** Those of the named jobs that are in this source and due. */
 export const CLAIM_NAMED: string = `
                 chosen := array(
@@ -178,15 +186,15 @@ export const CLAIM_NAMED: string = `
                             and k.space = in_space and k.queue = in_queue
                             and k.state in (0, 1) and k.lane is null and k.due_at <= t) k
                     order by w.n limit room);
-                update jobs j set state = 1
-                where j.ctid = any(array(
-                    select c.ctid from jobs c
-                    where c.id = any(chosen) and c.state + 0 = 0 and c.due_at <= t
-                        and c.space = in_space and c.queue = in_queue for update skip locked));
-                get diagnostics n = row_count;
-                if n > 0 then
-                    insert into deltas (space, queue, delayed, ready) values (in_space, in_queue, -n, n);
-                end if;${finding('c.id = any(chosen) and c.space = in_space and c.queue = in_queue and c.state + 0 = 1 and c.due_at <= t')}${LEASE}`
+                with promoted as (
+                    update jobs j set state = 1
+                    where j.ctid = any(array(
+                        select c.ctid from jobs c
+                        where c.id = any(chosen) and c.state + 0 = 0 and c.due_at <= t
+                            and c.space = in_space and c.queue = in_queue for update skip locked))
+                    returning j.due_at)
+                select array_agg(p.due_at) into promoted_dues from promoted p;
+                ${COUNT_PROMOTED}${finding('c.id = any(chosen) and c.space = in_space and c.queue = in_queue and c.state + 0 = 1 and c.due_at <= t')}${LEASE}`
 
 /** What the token of an earlier claim holds, with leases that begin anew. */
 export const CLAIM_AGAIN: string = `
@@ -208,20 +216,18 @@ const DUE = (which: string): string => `update jobs j set state = 1
  */
 export const PROMOTE: string = `
                 if limited[i] then
-                    with due as (${DUE('')} returning j.lane, j.rank
+                    with due as (${DUE('')} returning j.lane, j.rank, j.due_at
                     ), told as (
                         insert into news (space, queue, lanes, ranks)
                         select in_space, in_queue, array_agg(d.lane), array_agg(d.rank) from due d
                         where d.lane is not null having count(*) > 0
                     )
-                    select count(*), min(d.rank) filter (where d.lane is null) into n, low from due d;
+                    select count(*), min(d.rank) filter (where d.lane is null), array_agg(d.due_at) into n, low, promoted_dues from due d;
                 else
-                    with promoted as (${DUE(' and c.lane is null')} returning j.rank)
-                    select count(*), min(p.rank) into n, low from promoted p;
+                    with promoted as (${DUE(' and c.lane is null')} returning j.rank, j.due_at)
+                    select count(*), min(p.rank), array_agg(p.due_at) into n, low, promoted_dues from promoted p;
                 end if;
-                if n > 0 then
-                    insert into deltas (space, queue, delayed, ready) values (in_space, in_queue, -n, n);
-                end if;
+                ${COUNT_PROMOTED}
                 if low < from_rank then
                     from_rank := low;
                     from_id := '00000000-0000-0000-0000-000000000000';

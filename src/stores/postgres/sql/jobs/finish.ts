@@ -3,7 +3,7 @@
  * and `part`, the ids of its jobs.
  */
 import { NOBODY } from '../locks.ts'
-import { dayOf } from '../plan-settings.ts'
+import { dayOf, secondOf } from '../plan-settings.ts'
 import { arrivalOf, JOB_COLUMNS } from './tables.ts'
 
 // Jobs of the group that its token holds now, which is what every verdict is about. `state + 0` hides the state
@@ -42,13 +42,14 @@ const BACK = `update jobs x set state = goes, token = kept_token, lease_until = 
 const CONCERNS_LANE = 'y.counted or (lands = 1 and y.lane is not null)'
 // What has to be known of jobs that ended, and of jobs that went back.
 const KEYS = `array_agg(y.id) filter (where y.unique_scope < 2) as keyed, null::bigint as rank, null::bigint as due_at,
-                    null::bigint[] as ranks`
+                    null::bigint[] as dues, null::bigint[] as ranks`
 /** The members among them, with the failure that they had before, or instead of the verdict's. */
 const members = (
   failure: string,
 ): string => `array_agg(row(y.group_id, y.nth, y.id, coalesce(lands, goes), null,
                         ${failure})::outcomes) filter (where y.group_id is not null and not hands_on) as members`
 const PLACES = `null::uuid[] as keyed, min(y.rank) as rank, min(y.due_at) as due_at,
+                    array_agg(y.due_at) filter (where goes = 0) as dues,
                     array_agg(case when goes = 1 then y.rank end) filter (where ${CONCERNS_LANE}) as ranks,
                     null::outcomes[] as members`
 
@@ -74,11 +75,17 @@ function moving(gone: string, lands: string, more: string, tells: string): strin
                     ${tells}, ${LANES}
                 from gone y group by y.space, y.queue
             loop
-                insert into deltas (space, queue, day, running, delayed, ready, done, failed, dead, cancelled)
-                values (q.space, q.queue, case when lands in (3, 4, 6) then ${dayOf('t')} else -1 end, -q.n,
-                    case when lands = 0 then q.n else 0 end, case when lands = 1 then q.n else 0 end,
-                    case when lands = 3 then q.n else 0 end, case when lands = 4 then q.n else 0 end,
-                    case when lands = 5 then q.n else 0 end, case when lands = 6 then q.n else 0 end);
+                if lands = 0 then
+                    insert into deltas (space, queue, running, delayed, due_second)
+                    select q.space, q.queue, -count(*), count(*), ${secondOf('d.due_at')} as due_second
+                    from unnest(q.dues) as d(due_at) group by 5;
+                else
+                    insert into deltas (space, queue, day, running, ready, done, failed, dead, cancelled)
+                    values (q.space, q.queue, case when lands in (3, 4, 6) then ${dayOf('t')} else -1 end, -q.n,
+                        case when lands = 1 then q.n else 0 end,
+                        case when lands = 3 then q.n else 0 end, case when lands = 4 then q.n else 0 end,
+                        case when lands = 5 then q.n else 0 end, case when lands = 6 then q.n else 0 end);
+                end if;
                 if q.lanes is not null and (lands = 1 or true = any(q.frees)) then
                     insert into news (space, queue, lanes, frees, ranks)
                     values (q.space, q.queue, q.lanes, q.frees, q.ranks);

@@ -1,3 +1,5 @@
+import { secondOf } from '../plan-settings.ts'
+
 /** What the functions that insert jobs share. They see the time as `t`. */
 
 // One array for each column. An array of one element stands for a column in which all jobs are the same, an empty
@@ -30,9 +32,10 @@ export const insert = (job: string): string => `insert into jobs
             ${job}.key, ${job}.scope, ${job}.lane, ${job}.cost, ${job}.is_strict,
             ${job}.group_id, ${job}.nth`
 
-export const COUNT_FRESH: string = `insert into deltas (space, queue, delayed, ready)
-        select f.space, f.queue, count(*) filter (where f.state = 0), count(*) filter (where f.state = 1)
-        from fresh f group by f.space, f.queue`
+export const COUNT_FRESH: string = `insert into deltas (space, queue, delayed, ready, due_second)
+        select f.space, f.queue, count(*) filter (where f.state = 0), count(*) filter (where f.state = 1), f.due_second
+        from (select x.space, x.queue, x.state, case when x.state = 0 then ${secondOf('x.due_at')} end as due_second from fresh x) f
+        group by f.space, f.queue, f.due_second`
 
 /** Tells the lanes of what was inserted; and that the queue has lanes, even if nothing is ready yet. */
 export const TELL_FRESH: string = `insert into news (space, queue, lanes, ranks)

@@ -1,6 +1,6 @@
 import { HIGHEST_RANK } from '../lanes/rules.ts'
 import { BUSY } from '../locks.ts'
-import { pins } from '../plan-settings.ts'
+import { pins, secondOf } from '../plan-settings.ts'
 import { COUNT_FRESH, due, INCOMING, insert, TELL_FRESH } from './insert-counts.ts'
 
 /**
@@ -37,6 +37,7 @@ declare
     action integer;
     timed boolean;
     before smallint;
+    due_before bigint;
 begin
     inserted := 0;
     if again then
@@ -109,7 +110,7 @@ begin
             from (${INCOMING}) i
             where (i.key is null or i.id = any(winners)) and not (i.id || i.space = any(known) or i.id || i.space = any(forgotten))
             on conflict (id, space) do nothing
-            returning jobs.id, jobs.space, jobs.queue, jobs.state, jobs.lane, jobs.rank
+            returning jobs.id, jobs.space, jobs.queue, jobs.state, jobs.due_at, jobs.lane, jobs.rank
         ), told as (
             ${TELL_FRESH}
         ), counted as (
@@ -157,7 +158,7 @@ begin
             if job.conflict > 0 then
                 -- \`postpone\` without a delay changes the payload and leaves the time as it is.
                 timed := job.conflict = 1 or job.delay > 0 or job.run_at is not null;
-                select j.state into before from jobs j
+                select j.state, j.due_at into before, due_before from jobs j
                 where j.id = holder and j.space = job.space and j.state in (0, 1) for update skip locked;
                 -- If it is prepared: it was running then, or we have it.
                 if not found and not prepared and exists (
@@ -174,7 +175,7 @@ begin
                             else case when timed then ${due('job')} else j.due_at end - job.priority * 600000::bigint end,
                         state = case when not timed then j.state when ${due('job')} > t then 0 else 1 end
                     where before is not null and j.id = holder and j.space = job.space and j.state in (0, 1)
-                    returning j.space, j.queue, j.state as after, j.lane, j.rank, j.is_strict
+                    returning j.space, j.queue, j.state as after, j.due_at, j.lane, j.rank, j.is_strict
                 ), told as (
                     insert into news (space, queue, lane, rank)
                     select m.space, m.queue, coalesce(m.lane, ''), case when m.after = 1 then m.rank else ${HIGHEST_RANK} end
@@ -182,10 +183,10 @@ begin
                     where (m.lane is not null and (m.after = 1 or m.is_strict)) or (m.is_strict and exists (
                         select 1 from lines l where l.space = m.space and l.queue = m.queue))
                 )
-                insert into deltas (space, queue, delayed, ready)
-                select m.space, m.queue, (m.after = 0)::integer - (before = 0)::integer,
-                    (m.after = 1)::integer - (before = 1)::integer
-                from moved m;
+                insert into deltas (space, queue, delayed, ready, due_second)
+                select m.space, m.queue, x.by * (x.state = 0)::integer, x.by * (x.state = 1)::integer,
+                    case when x.state = 0 then ${secondOf('x.due_at')} end
+                from moved m, lateral (values (-1, before, due_before), (1, m.after, m.due_at)) as x(by, state, due_at);
                 if found then
                     action := job.conflict;
                 end if;
@@ -197,7 +198,7 @@ begin
         with fresh as (
             ${insert('job')}
             on conflict (id, space) do nothing
-            returning jobs.space, jobs.queue, jobs.state, jobs.lane, jobs.rank
+            returning jobs.space, jobs.queue, jobs.state, jobs.due_at, jobs.lane, jobs.rank
         ), told as (
             ${TELL_FRESH}
         )

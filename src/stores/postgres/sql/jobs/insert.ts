@@ -1,5 +1,5 @@
 import { untilFree } from '../locks.ts'
-import { CLOCK, pins } from '../plan-settings.ts'
+import { CLOCK, pins, secondOf } from '../plan-settings.ts'
 import { COUNT_FRESH, INCOMING, insert, TELL_FRESH } from './insert-counts.ts'
 
 /**
@@ -24,7 +24,7 @@ const insertMixed = (onConflict: string, tells = '', into = 'inserted'): string 
             ${insert('i')}
             from (${INCOMING}) i
             ${onConflict}
-            returning jobs.id, jobs.space, jobs.queue, jobs.state${tells && ', jobs.lane, jobs.rank'}
+            returning jobs.id, jobs.space, jobs.queue, jobs.state, jobs.due_at${tells && ', jobs.lane, jobs.rank'}
         )${tells}, counted as (
             ${COUNT_FRESH}
             returning deltas.delayed + deltas.ready as n
@@ -122,9 +122,9 @@ begin
             from (${INCOMING}) i;
         end if;
         inserted := size;
-        insert into deltas (space, queue, delayed, ready)
+        insert into deltas (space, queue, delayed, ready, due_second)
         values (spaces[1], queues[1], case when delays[1] > 0 then size else 0 end,
-            case when delays[1] > 0 then 0 else size end);
+            case when delays[1] > 0 then 0 else size end, case when delays[1] > 0 then ${secondOf('one_due')} end);
     elsif strict and cardinality(lanes) = 0 then ${insertMixed('')}
     elsif strict then ${insertMixed('', TOLD)}
     else ${insertMixed('on conflict (id, space) do nothing', TOLD, 'inserted, added')}
@@ -149,11 +149,11 @@ begin
         if stale is not null then
             with gone as (
                 delete from jobs j where j.id = any(ids) and j.id || j.space = any(stale)
-                returning j.space, j.queue, j.state
+                returning j.space, j.queue, j.state, case when j.state = 0 then ${secondOf('j.due_at')} end as due_second
             )
-            insert into deltas (space, queue, delayed, ready)
-            select g.space, g.queue, -count(*) filter (where g.state = 0), -count(*) filter (where g.state = 1)
-            from gone g group by g.space, g.queue;
+            insert into deltas (space, queue, delayed, ready, due_second)
+            select g.space, g.queue, -count(*) filter (where g.state = 0), -count(*) filter (where g.state = 1), g.due_second
+            from gone g group by g.space, g.queue, g.due_second;
         end if;
     end if;
     if stale is not null or (inserted < size and not has_care) then

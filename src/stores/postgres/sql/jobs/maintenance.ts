@@ -1,3 +1,4 @@
+import { DUE_WIDTHS } from '../../../shared/due-counts.ts'
 import { CLOCK, dayOf, fixedPath } from '../plan-settings.ts'
 import { guardOf } from './tables.ts'
 
@@ -11,13 +12,23 @@ export function foldFunction(schema: string): string {
 create function ${schema}.fold_deltas() returns boolean
 language plpgsql ${fixedPath(schema)}
 as $function$
+declare
+    empty tid[];
 begin
     if not pg_try_advisory_xact_lock(hashtextextended('skep:fold:${schema}', 0)) then
         return false;
     end if;
     with folded as (
         delete from deltas where ctid = any(array(select d.ctid from deltas d limit 50000)) returning *
-    )
+    ), due as (
+        insert into dues (space, queue, width, start, jobs)
+        select f.space, f.queue, w.width, f.due_second / w.width * w.width as start, sum(f.delayed)
+        from folded f, (values ${DUE_WIDTHS.map((width) => `(${width})`).join(', ')}) as w(width)
+        where f.due_second is not null
+        group by f.space, f.queue, w.width, 4 having sum(f.delayed) <> 0
+        on conflict (space, queue, width, start) do update set jobs = dues.jobs + excluded.jobs
+        returning dues.ctid as spot, dues.jobs
+    ), tallied as (
     insert into tallies (space, queue, day, ${ALL.join(', ')})
     select p.space, p.queue, p.day, ${ALL.map((name) => `sum(p.${name})`).join(', ')}
     from (
@@ -28,7 +39,13 @@ begin
     ) p
     group by p.space, p.queue, p.day
     on conflict (space, queue, day) do update
-        set ${ALL.map((name) => `${name} = tallies.${name} + excluded.${name}`).join(', ')};
+        set ${ALL.map((name) => `${name} = tallies.${name} + excluded.${name}`).join(', ')}
+    )
+    select array_agg(d.spot) into empty from due d where d.jobs = 0;
+    if empty is not null then
+        -- None but this function writes here, and it is alone.
+        delete from dues where ctid = any(empty);
+    end if;
     return true;
 end $function$;
 `
@@ -89,7 +106,8 @@ begin
         begin
             execute format('select exists (select 1 from %I where expires_at > $1)', part.name) into alive using t;
         exception
-            when undefined_table then alive := true; -- Somebody else has just dropped it.
+            -- Another process has dropped it, or is dropping it.
+            when undefined_table or lock_not_available then alive := true;
         end;
         continue when alive;
         select coalesce(sum(x.done + x.failed + x.cancelled), 0) into jobs_in_day

@@ -1,5 +1,5 @@
-import { OVERDUE_LIMIT, PRIORITIES_PASSED } from '../../../../store/store.ts'
 import { STRICT_RANKS_MS } from '../../../shared/counts.ts'
+import { DAY_MS, SECOND_MS, SPAN_MS } from '../../../shared/due-counts.ts'
 import { LOWEST } from '../../connection/literals.ts'
 import { CLOCK, fixedPath, pins } from '../plan-settings.ts'
 import { inQueue, isOutOfAge } from '../queue-hash.ts'
@@ -170,6 +170,10 @@ end $function$;
  * The last row has no queue, but the time.
  */
 export function countFunction(schema: string): string {
+  const begins = (width: number): string => `t / ${width} * ${width}`
+  const dues = (width: number, from: string, to: string): string => `(select coalesce(sum(x.jobs), 0) from (
+                select y.jobs from dues y where y.space = in_space and y.queue = c.queue and y.width = ${width}
+                    and y.start >= ${from} and y.start < ${to} order by y.start) x)`
   const states = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled']
   const list = states.join(', ')
   return `
@@ -188,13 +192,16 @@ declare
     t bigint := coalesce(at, ${CLOCK});
 begin
     return query
-    select c.*, d.n, p.rank, p.id, a.due_at, d.first, least(p.due_at, a.due_at, d.first)
+    select c.queue, ${states.map((name) => `c.${name}`).join(', ')}, coalesce(c.overdue + d.n, 0)::bigint,
+        coalesce(p.rank, least(a.due_at, d.first)), coalesce(p.id, '00000000-0000-0000-0000-000000000000'), a.due_at, d.first,
+        least(p.due_at, a.due_at, d.first)
     from (
-        select p.queue, ${states.map((name) => `sum(p.${name})::bigint as ${name}`).join(', ')}
+        select p.queue, ${states.map((name) => `sum(p.${name})::bigint as ${name}`).join(', ')}, sum(p.overdue) as overdue
         from (
-            select y.queue, ${list} from tallies y where y.space = in_space
+            select y.queue, ${list}, 0 as overdue from tallies y where y.space = in_space
             union all
-            select y.queue, ${list} from deltas y where y.space = in_space
+            select y.queue, ${list}, case when y.due_second < ${begins(SECOND_MS)} then y.delayed else 0 end
+            from deltas y where y.space = in_space
         ) p
         where names is null or p.queue = any(names)
         group by p.queue
@@ -205,26 +212,29 @@ begin
         from (select array_position(from_queues, c.queue) as n) k
     ) f on true
     left join lateral (
-        -- Nothing stands between but jobs with a priority, and they are in the other index.
-        select x.rank, x.id, x.due_at from (
-            select j.rank, j.id, j.due_at, j.priority, j.is_strict from jobs j
-            where ${inQueue('j', 'in_space', 'c.queue')} and j.state = 1 and j.lane is null
-                and (j.rank, j.id) >= (f.rank, f.id)
-            order by j.rank, j.id limit ${PRIORITIES_PASSED + 1}
-        ) x where x.priority = 0 and x.is_strict is not true limit 1
-    ) p on c.ready > 0
-    left join lateral (
         select j.due_at from jobs j
         where ${inQueue('j', 'in_space', 'c.queue')} and ${isOutOfAge('j')} and j.due_at >= f.age
         order by j.due_at limit 1
     ) a on c.ready > 0
     left join lateral (
-        select count(*) as n, min(x.due_at) as first from (
-            select j.due_at from jobs j
-            where j.space = in_space and j.queue = c.queue and j.state = 0 and j.due_at >= f.due and j.due_at <= t
-            order by j.due_at limit ${OVERDUE_LIMIT}
-        ) x
-    ) d on c.delayed > 0;
+        -- Where a subquery is sorted, an index is read: sorting is off.
+        select (select j.due_at from jobs j
+                where j.space = in_space and j.queue = c.queue and j.state = 0 and j.due_at >= f.due and j.due_at <= t
+                order by j.due_at limit 1) as first,
+            (select count(*) from (select 1 from jobs j
+                where j.space = in_space and j.queue = c.queue and j.state = 0 and j.due_at >= ${begins(SECOND_MS)}
+                    and j.due_at <= t order by j.due_at) x)
+            + ${dues(DAY_MS, '0', begins(DAY_MS))}
+            + ${dues(SPAN_MS, begins(DAY_MS), begins(SPAN_MS))}
+            + ${dues(SECOND_MS, begins(SPAN_MS), begins(SECOND_MS))} as n
+    ) d on c.delayed > 0
+    left join lateral (
+        -- In front of it stand none but jobs with a priority. One that is younger than the oldest of these is not looked for.
+        select j.rank, j.id, j.due_at from jobs j
+        where ${inQueue('j', 'in_space', 'c.queue')} and j.state = 1 and j.lane is null and j.priority = 0
+            and j.is_strict is not true and (j.rank, j.id) >= (f.rank, f.id) and j.rank < least(a.due_at, d.first, t + 1)
+        order by j.rank, j.id limit 1
+    ) p on c.ready > 0;
     queue := null;
     oldest := t;
     return next;

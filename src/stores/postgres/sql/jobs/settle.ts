@@ -114,6 +114,7 @@ declare
     from_due bigint;
     chosen uuid[];
     spots tid[];
+    promoted_dues bigint[];
     keyed uuid[];
     -- What is told of jobs that were found: lists of ids, payloads and times.
     plain text[];

@@ -162,6 +162,8 @@ create table ${schema}.deltas (
     failed integer not null default 0,
     dead integer not null default 0,
     cancelled integer not null default 0,
+    -- In which second the delayed ones are due. A row that counts delayed jobs counts those of one second.
+    due_second bigint,
     space text collate "C" not null,
     queue text collate "C" not null
 ) with (
@@ -169,6 +171,15 @@ create table ${schema}.deltas (
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_insert_threshold = -1
 );
+-- How many of the delayed jobs in tallies are due in each day, five minutes and second (width, in ms), see shared/due-counts.ts.
+create table ${schema}.dues (
+    start bigint not null,
+    jobs bigint not null,
+    width integer not null,
+    space text collate "C" not null,
+    queue text collate "C" not null,
+    primary key (space, queue, width, start)
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1);
 create table ${schema}.tallies (
     space text collate "C" not null,
     queue text collate "C" not null,

@@ -1,3 +1,4 @@
+import { COUNT_PROMOTED } from '../jobs/claim.ts'
 import { inQueue } from '../queue-hash.ts'
 import { BURST, CAP, evaluated, lanePins, ownLimits, PUT_LANES, SPACING, WEIGHT } from './rules.ts'
 import { CLOSE_LINE, LINE_VARIABLES, leasing, openLine, ROOM_IN_LINE, TOLD_COLUMNS } from './state.ts'
@@ -34,7 +35,7 @@ declare${LINE_VARIABLES}
     lane record;
     occupant record;
     wakes bigint;
-    promoted bigint := 0;
+    promoted_dues bigint[];
     free_ids uuid[];
 begin
     insert into news (space, queue, lane, rank)
@@ -43,7 +44,7 @@ begin
         and ${IN_RANGE('j')}
     group by 3;${openLine('false')}
     for job in
-        select j.id, coalesce(j.lane, '') as lane, j.state, coalesce(j.cost, 1)::bigint as cost, j.generation
+        select j.id, coalesce(j.lane, '') as lane, j.state, j.due_at, coalesce(j.cost, 1)::bigint as cost, j.generation
         from unnest(named) with ordinality as w(id, n), lateral (
             select k.* from jobs k where k.id = w.id and k.space = in_space and k.queue = in_queue
                 and k.state + 0 in (0, 1) and k.due_at <= t and ${IN_RANGE('k')}) j
@@ -87,7 +88,9 @@ begin
             return next;
         end loop;
         continue when not found;
-        promoted := promoted + (job.state = 0)::integer;
+        if job.state = 0 then
+            promoted_dues := array_append(promoted_dues, job.due_at);
+        end if;
         is_changed := true;
         line.running := line.running + counts_leases::integer;
         if q.spacing is not null then
@@ -101,9 +104,7 @@ begin
         returning l.wake_at into wakes;
         line.woken_to := least(line.woken_to, wakes);
     end loop;
-    if promoted > 0 then
-        insert into deltas (space, queue, delayed, ready) values (in_space, in_queue, -promoted, promoted);
-    end if;${CLOSE_LINE}
+    ${COUNT_PROMOTED}${CLOSE_LINE}
 
     select x.wake_at into wakes from lanes x
     where x.space = in_space and x.queue = in_queue and x.wake_at >= line.woken_to order by x.wake_at limit 1;

@@ -38,7 +38,7 @@ modules.claim = function()
       local job = readRecord(ids[i], record)
       jobs[i] = job
       local member = readyMember(job)
-      if isOutOfAge(job) then ages[#ages + 1], ages[#ages + 2] = 0, members[i] end
+      addAges(ages, job, 0)
       if job.x.l then
         later[#later + 1] = laterMember(job)
         places[#places + 1], places[#places + 2] = 0, member
@@ -209,7 +209,7 @@ modules.claim = function()
                 there[#there + 1] = id
                 marks[#marks + 1] = byte(record, 1)
                 if marks[#marks] % 4 >= 2 then releaseKey(readRecord(id, record), true) end
-                if isInLine then ages[#ages + 1] = ageIn(id, record) end
+                if isInLine then addAgesIn(ages, id, record) end
                 list[#list + 1] = pack('>c16I4', id, #record)
                 list[#list + 1] = record
               else count(q, 'ready', -1) end

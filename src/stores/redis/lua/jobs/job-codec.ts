@@ -78,15 +78,24 @@ local function readyMember(job) return q4(job.q) .. (job.x.l or '') .. '\\0' .. 
 
 local function delayedMember(job) return q4(job.q) .. num(dueOf(job)) .. job.id end
 
--- Whether the place of a ready job is not its age. Such a job is also in 'ages', as the same member as in 'delayed'.
+-- Whether the place of a ready job is not its age. Such a job is also in 'ages', as the same member as in 'delayed'; and if it has
+-- no lane once more by its place, so that the first of the others is found among all that have none.
 local function isOutOfAge(job) return job.x.l or job.x.p or job.x.s end
 
--- The same of a record that was read in a claim of a queue without limits; nil if the job is not in 'ages'.
-local function ageIn(id, record)
-  if byte(record, 1) % 2 == 0 then return nil end
-  if not string.find(record, '"p":', 12, true) and not string.find(record, '"s":', 12, true) then return nil end
-  local job = readRecord(id, record)
-  return isOutOfAge(job) and delayedMember(job) or nil
+local function addAges(members, job, score)
+  if not isOutOfAge(job) then return end
+  members[#members + 1] = score
+  members[#members + 1] = delayedMember(job)
+  if job.x.l then return end
+  members[#members + 1] = score
+  members[#members + 1] = q4(job.q) .. '\\255' .. num(placeOf(job)) .. job.id
+end
+
+-- The same of a record that was read in a claim of a queue without limits.
+local function addAgesIn(members, id, record)
+  if byte(record, 1) % 2 == 0 then return end
+  if not string.find(record, '"p":', 12, true) and not string.find(record, '"s":', 12, true) then return end
+  addAges(members, readRecord(id, record))
 end
 
 local function laterMember(job) return q4(job.q) .. job.x.l .. '\\0' .. num(dueOf(job)) .. job.id end

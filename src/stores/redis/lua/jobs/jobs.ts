@@ -21,7 +21,9 @@ local function enter(job, state)
     local member = readyMember(job)
     if not job.x.l then use('sheets').part(member) end
     redis.call('ZADD', ${K.ready}, 0, member)
-    if isOutOfAge(job) then redis.call('ZADD', ${K.ages}, 0, delayedMember(job)) end
+    local ages = {}
+    addAges(ages, job, 0)
+    send('ZADD', ${K.ages}, ages)
   end
 end
 
@@ -32,7 +34,9 @@ local function leave(job)
   else
     local member = readyMember(job)
     if redis.call('ZREM', ${K.ready}, member) == 0 and not job.x.l then use('sheets').take(member) end
-    if isOutOfAge(job) then redis.call('ZREM', ${K.ages}, delayedMember(job)) end
+    local ages = {}
+    addAges(ages, job)
+    send('ZREM', ${K.ages}, ages)
   end
 end
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { PRIORITY_STEP_MS } from '../../../../core/jobs/job.ts'
 import { DEFAULT_SPACE, keyNumbers } from '../../keys.ts'
 import { SCHEMA } from '../script.ts'
 import { SHEET } from './packed-ready.ts'
@@ -30,7 +31,7 @@ const MOST = 1_000
  * Whoever waits for work mostly finds a few plain jobs in a queue without limits, or none. They have a script of their own, because the
  * keys and definitions of the other one take longer than the work, and a job waits for them. It takes the arguments of `claim` with one
  * source and does the same, if it can take all that is ready there. Otherwise it does nothing: then it answers 1 if the queue has limits,
- * and 0 if it is new, there is more, something is held, delayed jobs are due, or a job has a unique key, a lane or a group.
+ * and 0 if it is new, there is more, something is held, delayed jobs are due, or a job has a unique key, a lane, a group or a strict priority.
  */
 export const PLAIN_CLAIM: string = `
 local byte, char, sub, pack = string.byte, string.char, string.sub, struct.pack
@@ -87,7 +88,12 @@ for i, record in ipairs(redis.call('HMGET', ${K.jobs}, unpack(keys))) do
   if more and string.find(more, '"s":', 1, true) then return 0 end
   if more and string.find(more, '"p":', 1, true) then
     local x = cjson.decode(more)
-    if x.p then ages[#ages + 1] = q4 .. num(x.d or struct.unpack('>I6', record, 6)) .. ids[i] end
+    if x.p then
+      local dueAt = x.d or struct.unpack('>I6', record, 6)
+      local rank = dueAt - x.p * ${PRIORITY_STEP_MS}
+      if rank < 0 then return 0 end
+      ages[#ages + 1], ages[#ages + 2] = q4 .. num(dueAt) .. ids[i], q4 .. '\\255' .. num(rank) .. ids[i]
+    end
   end
   leases[mark] = leases[mark] or num(till) .. q4 .. char(mark) .. token
   held[2 * i - 1], held[2 * i] = keys[i], leases[mark]

@@ -1,5 +1,3 @@
-import { PRIORITIES_PASSED } from '../../../../store/store.ts'
-import { STRICT_RANKS_MS } from '../../../shared/counts.ts'
 import { K } from '../../keys.ts'
 
 /**
@@ -229,21 +227,26 @@ modules.count = function()
 end
 
 modules.counts = function()
-  -- The due time of the first ready job of a queue that has neither a lane nor a priority: its place. Sheets have no others.
-  local PASSED = ${PRIORITIES_PASSED}
-  local function firstByAge(q, now)
-    local low, high, passed, most = '[' .. q4(q) .. '\\0' .. num(now - ${STRICT_RANKS_MS}), '(' .. q4(q) .. '\\1', 0, 1
-    while passed <= PASSED do
-      local page = redis.call('ZRANGEBYLEX', ${K.ready}, low, high, 'LIMIT', 0, most)
-      for _, member in ipairs(page) do
-        local record = #member == 29 and redis.call('HGET', ${K.jobs}, sub(member, 14) .. tagOf(q))
-        if not record or not ageIn(sub(member, 14), record) then return numAt(member, 6) end
-      end
-      passed = passed + #page
-      if #page < most then return NEVER end
-      low, most = '(' .. page[#page], min(100, PASSED + 1 - passed)
+  -- The due time of the first ready job of a queue that has neither a lane nor a priority: its place. In front of it stand none but
+  -- jobs that are in 'ages' by their place. So it is behind the members at the head that both sets have in common, and since
+  -- 'ready' has all of 'ages', two members with one number are alike only if all before them are.
+  local function firstByAge(q)
+    local prefix, marked = q4(q) .. '\\0', q4(q) .. '\\255'
+    local first = beginning(${K.ready}, prefix, 1)[1]
+    if not first then return NEVER end
+    local other = redis.call('ZRANGEBYLEX', ${K.ages}, '[' .. marked, '(' .. marked .. '\\255', 'LIMIT', 0, 1)[1]
+    if not other or sub(other, 6) ~= sub(first, 6) then return numAt(first, 6) end
+    local from, fromOther = redis.call('ZRANK', ${K.ready}, first), redis.call('ZRANK', ${K.ages}, other)
+    local low, high = 1, redis.call('ZLEXCOUNT', ${K.ages}, '[' .. marked, '(' .. marked .. '\\255')
+    local function at(key, place) return redis.call('ZRANGE', key, place, place)[1] or '' end
+    -- Mostly all of them stand in front, so the end is looked at first.
+    local middle = high
+    while low < high do
+      if sub(at(${K.ready}, from + middle - 1), 6) == sub(at(${K.ages}, fromOther + middle - 1), 6) then low = middle else high = middle - 1 end
+      middle = math.ceil((low + high) / 2)
     end
-    return NEVER
+    local member = at(${K.ready}, from + low)
+    return sub(member, 1, 5) == prefix and numAt(member, 6) or NEVER
   end
 
   return function(args, now)
@@ -267,7 +270,7 @@ modules.counts = function()
       if q then
         local oldest, first = NEVER, beginning(${K.ages}, q4(q), 1)[1]
         if first then oldest = numAt(first, 5) end
-        oldest = min(oldest, firstByAge(q, now))
+        oldest = min(oldest, firstByAge(q))
         local delayed = beginning(${K.delayed}, q4(q), 1)[1]
         if delayed and numAt(delayed, 5) <= now then
           oldest = min(oldest, numAt(delayed, 5))
