@@ -14,6 +14,8 @@ export interface Result {
   readonly series?: readonly Series[]
   /** Why a figure is missing: it took too long, or its measurement failed. */
   readonly notes?: readonly Note[]
+  /** Sentences that readers of this run need, written by hand into the published file. A whole new run has none. */
+  readonly remarks?: readonly string[]
 }
 
 export interface Machine {

@@ -1,4 +1,4 @@
-// Format, non-typed rules (Biome), typed rules (oxlint), and our own import boundaries.
+// Format, non-typed rules (Biome), typed rules (oxlint), our own import boundaries, and the words of comments and documents.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,5 +12,6 @@ const codes = [
   await runNode([tools.biome, 'check', '--error-on-warnings', '--no-errors-on-unmatched']),
   await runNode([tools.oxlint, '--type-aware', '--quiet', ...folders]),
   await runNode(['scripts/boundaries.mjs']),
+  await runNode(['scripts/language.mjs']),
 ]
 process.exit(codes.every((code) => code === 0) ? 0 : 1)

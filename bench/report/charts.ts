@@ -9,8 +9,8 @@ import { type Rank, rank, STORE_NAMES, standing } from './standing.ts'
 export interface Chart {
   /** Of its file, without the ending. */
   readonly name: string
-  /** For those who cannot see it. */
-  readonly title: string
+  /** Such as `Enqueue with 100 callers, Redis`. */
+  readonly heading: string
   readonly svg: string
 }
 
@@ -47,7 +47,7 @@ const WISHES: readonly Wish[] = [
 
 /** The charts for which there are figures. */
 export function chartsOf(result: Result): Chart[] {
-  const stores = ['postgres', 'sqlite'] as const
+  const stores = ['postgres', 'sqlite', 'redis'] as const
   const bars = WISHES.flatMap((wish) => stores.flatMap((store) => barsOf(result, wish, store) ?? []))
   return [...bars, ...(pinnedChart(result) ?? [])]
 }
@@ -62,7 +62,7 @@ function barsOf(result: Result, { name, title, unit, place, held }: Wish, store:
   const whole = `${title}, ${STORE_NAMES[store]}`
   return {
     name: `${name}-${store}`,
-    title: `${whole}: ${bars.map(({ entrant, summary }) => `${entrant.name} ${show(summary.median)}`).join('; ')}`,
+    heading: whole,
     svg: barChart({
       title: whole,
       subtitle: `${unit}, ${better}`,
@@ -90,7 +90,7 @@ function pinnedChart(result: Result): Chart[] | null {
   return [
     {
       name: 'pinned-postgres',
-      title,
+      heading: title,
       svg: lineChart({
         title,
         subtitle: 'ms per claim, mean of the 30 s before each point, at 2,000 jobs/s',

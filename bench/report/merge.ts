@@ -43,6 +43,7 @@ function mergeTwo(old: Result, fresh: Result): Result {
     figures: [...kept.map((figure) => ({ ...figure, at: figure.at ?? old.at })), ...fresh.figures],
     series: merge(old.series, fresh.series),
     notes: merge(old.notes, fresh.notes),
+    ...(old.remarks && { remarks: old.remarks }),
   }
 }
 

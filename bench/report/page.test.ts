@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { chartsOf } from './charts.ts'
 import { mergeResults, runsOf } from './merge.ts'
-import { partsOf, rewritePage } from './page.ts'
+import { PAGES, resultsParts, rewritePage, summaryParts } from './page.ts'
 import { PINNED_SERIES, PLACES } from './programme.ts'
 import { publish, readResult } from './published.ts'
 import { rounds, SAMPLE_ENTRANTS, sampleResult } from './sample.ts'
@@ -86,14 +86,18 @@ describe('the published file', () => {
   })
 })
 
-describe('the page', () => {
-  it('has a place for every part', () => {
-    const page = readFileSync(new URL('../../docs/benchmarks.md', import.meta.url), 'utf8')
+describe('the pages', () => {
+  const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+  const published = readResult(read('bench/results/results.json'))
 
-    const parts = partsOf(whole, chartsOf(whole))
+  it.each([
+    [PAGES.summary, summaryParts(whole, chartsOf(whole))],
+    [PAGES.results, resultsParts(whole)],
+  ])('%s has a place for every part', (path, parts) => {
+    const page = read(path)
+
     const written = rewritePage(page, parts)
 
-    expect(written).toContain('benchmarks/enqueue-postgres.svg')
     expect(written).not.toContain('Not measured yet.')
     // Writing it again changes nothing.
     expect(rewritePage(written, parts)).toBe(written)
@@ -101,8 +105,23 @@ describe('the page', () => {
     expect(new Set(places)).toEqual(new Set(Object.keys(parts)))
   })
 
-  it('is refused if a part has no place', () => {
+  it.each([
+    [PAGES.summary, summaryParts(published, chartsOf(published))],
+    [PAGES.results, resultsParts(published)],
+  ])('%s shows the published figures', (path, parts) => {
+    expect(rewritePage(read(path), parts)).toBe(read(path))
+  })
+
+  it('refuse a part that has no place', () => {
     expect(() => rewritePage('# Nothing', { tables: '' })).toThrow('no place for "tables"')
+  })
+
+  it('list the measures in which a rival is ahead', () => {
+    const slower = sampleResult([...rounds(PLACES.idleP50, 'Skep', 3), ...rounds(PLACES.idleP50, 'quick', 2)])
+
+    expect(summaryParts(slower, []).behind).toBe(
+      '- **Postgres:** Idle latency, p50 (quick, 1.50 ×).\n- **Redis:** none of the measures above.',
+    )
   })
 })
 

@@ -5,10 +5,19 @@ import { plainTable } from './markdown.ts'
 import { runsOf } from './merge.ts'
 import { groupsOf } from './programme.ts'
 import { STORE_NAMES, storesOf } from './standing.ts'
+import { behindPart, summaryPart } from './summary.ts'
 import { groupTable } from './table.ts'
 import { checkTargets, countTargets, type Verdict } from './targets.ts'
 
-/** Writes anew what stands between `<!-- bench:begin name -->` and `<!-- bench:end name -->`. The rest is written by hand. */
+/** The two generated pages. The text outside of their markers is written by hand. */
+export const PAGES = {
+  /** For users: ratios, charts and how it is measured. */
+  summary: 'docs/benchmarks.md',
+  /** Every figure, the settings of every contestant, the targets. */
+  results: 'bench/results/README.md',
+} as const
+
+/** Replaces the text between `<!-- bench:begin name -->` and `<!-- bench:end name -->`. */
 export function rewritePage(page: string, parts: Readonly<Record<string, string>>): string {
   return Object.entries(parts).reduce((text, [name, part]) => {
     const [begin, end] = [`<!-- bench:begin ${name} -->`, `<!-- bench:end ${name} -->`]
@@ -19,12 +28,22 @@ export function rewritePage(page: string, parts: Readonly<Record<string, string>
   }, page)
 }
 
-export function partsOf(result: Result, charts: readonly Chart[]): Record<string, string> {
+/** The generated parts of `docs/benchmarks.md`. */
+export function summaryParts(result: Result, charts: readonly Chart[]): Record<string, string> {
+  return {
+    machine: machinePart(result),
+    summary: summaryPart(result),
+    behind: behindPart(result),
+    charts: charts.map(({ name, heading }) => `![${heading}](benchmarks/${name}.svg)`).join('\n\n'),
+  }
+}
+
+/** The generated parts of `bench/results/README.md`. */
+export function resultsParts(result: Result): Record<string, string> {
   return {
     machine: machinePart(result),
     contestants: contestantsPart(result),
     targets: targetsPart(checkTargets(result)),
-    charts: charts.map(({ name, title }) => `![${title}](benchmarks/${name}.svg)`).join('\n\n'),
     tables: tablesPart(result),
     behind: behindList(behind(result)) || 'In no measure of this run is a rival on the same store ahead.',
   }
@@ -32,14 +51,13 @@ export function partsOf(result: Result, charts: readonly Chart[]): Record<string
 
 function machinePart(result: Result): string {
   const { node, cpus, model, os } = result.machine
-  const runs = runsOf(result).map((at) => at.slice(0, 16).replace('T', ' '))
+  const days = [...new Set(runsOf(result).map((at) => at.slice(0, 10)))]
+  const period = days.length > 1 ? `${days[0]} to ${days.at(-1)}` : days[0]
   return [
+    `- Measured ${period}, ${result.rounds} ${result.rounds === 1 ? 'round' : 'rounds'}, with the code of ${days.length > 1 ? 'those days' : 'that day'}.`,
     `- Machine: ${cpus} cores (${model}), ${os}. Clients, workers and the database share them.`,
-    `- Node ${node}, unless the list below says otherwise.`,
-    `- Measured ${runs.join(' and ')} UTC, ${result.rounds} ${result.rounds === 1 ? 'round' : 'rounds'}.`,
-    ...(runs.length > 1
-      ? ['- Some scenarios were run again later. A comparison across runs says so in the targets.']
-      : []),
+    `- Node ${node}, except for rivals that need a newer one.`,
+    ...(result.remarks ?? []).map((remark) => `- ${remark}`),
   ].join('\n')
 }
 
@@ -65,7 +83,7 @@ function targetsPart(verdicts: readonly Verdict[]): string {
     reached === null ? 'not measured' : met ? 'yes' : '**no**',
     note,
   ])
-  return `${countTargets(verdicts)}.\n\n${plainTable(['Store', 'Measure', 'Asked', 'Reached', 'Met', 'Compared with'], rows)}`
+  return `${countTargets(verdicts)}.\n\n${plainTable(['Store', 'Measure', 'Target', 'Reached', 'Met', 'Compared with'], rows)}`
 }
 
 function against(how: Verdict['target']['against']): string {
@@ -85,6 +103,6 @@ function tablesPart(result: Result): string {
         return table === null ? [] : [`**${group.title}**`, table]
       }),
     ])
-    .concat('Every round of every figure is in [results.json](benchmarks/results.json).')
+    .concat('Every round of every figure is in [results.json](results.json).')
     .join('\n\n')
 }

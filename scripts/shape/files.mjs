@@ -1,20 +1,17 @@
-// Sizes of folders, documents and the package, and the words that the language lint looks for.
+// Sizes of folders, documents and the package, and the words that the language lint counts.
 
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, extname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import ts from 'typescript'
+import { filesOf, lintedLines } from './words.mjs'
 
 /** @typedef {import('../shape.mjs').Row} Row */
 
-/** @typedef {{ path: string, text: string }} SourceFile `path` starts at the root and has forward slashes. */
+/** @typedef {import('./words.mjs').SourceFile} SourceFile */
 
 /** A file with more lines usually holds a second idea. */
 const LONG_FILE_LINES = 400
-
-const lintedWords =
-  /\b(whoever|nobody|somebody|whatever|anew|so many|so much|so long|so often|told of|tells of|mend(s|ed|ing)?|shall|is over|stands at|by and by)\b/gi
 
 /** @param {string} root @returns {Row[]} */
 export function sizeRows(root) {
@@ -38,9 +35,9 @@ export function wordRows(root) {
   const source = ['src', 'dashboard/src'].flatMap((folder) => filesOf(root, folder))
   const documents = documentsOf(root).flatMap(({ files }) => files)
   return [
-    { name: 'comments and strings of src and dashboard/src', value: sum(source, proseWords) },
-    { name: 'comments and strings of test', value: sum(filesOf(root, 'test'), proseWords) },
-    { name: 'docs, README.md and ARCHITECTURE.md', value: sum(documents, ({ text }) => words(text)) },
+    { name: 'comments and strings of src and dashboard/src', value: sum(source, wordCount) },
+    { name: 'comments and strings of test', value: sum(filesOf(root, 'test'), wordCount) },
+    { name: 'docs, README.md and ARCHITECTURE.md', value: sum(documents, wordCount) },
   ]
 }
 
@@ -72,19 +69,6 @@ export function libraryFiles(root) {
   return filesOf(root, 'src').filter(({ path }) => !path.startsWith('src/testing/'))
 }
 
-/**
- * @param {string} root
- * @param {string} folder
- * @returns {SourceFile[]} Without generated code.
- */
-function filesOf(root, folder) {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
-    .filter((path) => ['.ts', '.tsx', '.mjs', '.css'].includes(extname(path)) && !path.includes('/gen/'))
-    .sort()
-    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
-}
-
 /** @param {string} root */
 function documentsOf(root) {
   const read = (/** @type {string} */ path) => ({ path, text: readFileSync(join(root, path), 'utf8') })
@@ -107,26 +91,9 @@ function fullestFolder(files) {
   return [...counts].sort(([, a], [, b]) => b - a)[0] ?? ['', 0]
 }
 
-/**
- * Words of the lint in comments, strings and the text of JSX: those of the whole file without names and regular expressions.
- *
- * @param {SourceFile} source
- */
-function proseWords({ path, text }) {
-  let count = words(text)
-  if (count === 0 || path.endsWith('.css')) return count
-  /** @param {import('typescript').Node} node */
-  const visit = (node) => {
-    if (ts.isMemberName(node) || ts.isRegularExpressionLiteral(node)) count -= words(node.text)
-    ts.forEachChild(node, visit)
-  }
-  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest))
-  return count
-}
-
-/** @param {string} text */
-function words(text) {
-  return text.match(lintedWords)?.length ?? 0
+/** @param {SourceFile} source */
+function wordCount(source) {
+  return lintedLines(source).length
 }
 
 /** @param {readonly SourceFile[]} files */

@@ -3,7 +3,7 @@ import { show } from '../core/names.ts'
 import { assertFlags } from '../core/options.ts'
 import type { SkepOptions } from './skep.ts'
 
-/** The methods by which a part is known that somebody else may have written. */
+/** The methods by which a part is recognized that another package may have written. */
 const PARTS = {
   notifier: {
     methods: ['publish', 'subscribe', 'health', 'close'],

@@ -93,7 +93,7 @@ export function patientStore<Given extends Store>(store: Given, patience: Patien
 /**
  * Writes records. Unlike other writes, those that replace a revision are repeated after a lost reply too: one that had its effect is
  * `ok` again as long as its own revision is stored. If it is refused then, another writer came after it or before it, and which of
- * the two is not known. One that replaces whatever is there, or makes a record, might undo what others did meanwhile.
+ * the two is not known. One that replaces any revision, or creates a record, might undo what others did meanwhile.
  */
 async function putPatiently(
   store: RecordStore,

@@ -27,7 +27,7 @@ export const flowsList: ServerOperation<'flows.list'> = operation({
   name: 'flows.list',
   method: 'GET',
   path: '/flows',
-  summary: 'The flows that workers have told of or that have runs, with how many runs are in which status.',
+  summary: 'Known flows with run counts by status.',
   scope: 'read',
   input: nothing,
   output: object({
@@ -44,7 +44,7 @@ export const runsList: ServerOperation<'runs.list'> = operation({
   name: 'runs.list',
   method: 'GET',
   path: '/runs',
-  summary: 'Runs of flows, the newest first.',
+  summary: 'Flow runs, newest first.',
   scope: 'read',
   input: object({
     ...paged,
@@ -75,7 +75,7 @@ export const runsGet: ServerOperation<'runs.get'> = operation({
   name: 'runs.get',
   method: 'GET',
   path: '/runs/:id',
-  summary: 'One run: where it stands in its flow, what it waits for, and its branches.',
+  summary: 'One run: its position, what it waits for, and its branches.',
   scope: 'read',
   input: object({ id: id('a run') }),
   output: object({
@@ -121,7 +121,7 @@ export const runsCancel: ServerOperation<'runs.cancel'> = operation({
   name: 'runs.cancel',
   method: 'POST',
   path: '/runs/:id/cancel',
-  summary: 'Cancels a run with everything that it waits for.',
+  summary: 'Cancels a run with its branches and jobs.',
   scope: 'operate',
   input: object({ id: id('a run'), reason: optional(reason) }),
   output: moved,
@@ -141,7 +141,7 @@ export const runsRetry: ServerOperation<'runs.retry'> = operation({
   name: 'runs.retry',
   method: 'POST',
   path: '/runs/:id/retry',
-  summary: 'Lets a failed run go on: from where it failed, or from an earlier step.',
+  summary: 'Retries a failed run from the failed or an earlier step.',
   scope: 'operate',
   input: object({
     id: id('a run'),
@@ -159,7 +159,7 @@ export const runsSignal: ServerOperation<'runs.signal'> = operation({
   name: 'runs.signal',
   method: 'POST',
   path: '/runs/:id/signal',
-  summary: 'Tells a run something that it waits for, or will.',
+  summary: 'Sends a signal to a run, also before it waits for it.',
   scope: 'operate',
   input: object({
     id: id('a run'),
@@ -178,7 +178,7 @@ export const groupsGet: ServerOperation<'groups.get'> = operation({
   name: 'groups.get',
   method: 'GET',
   path: '/groups/:id',
-  summary: 'One group of jobs: how many there are, and how many have ended.',
+  summary: 'One group of jobs with member counts.',
   scope: 'read',
   input: object({ id: id('a group') }),
   output: group,

@@ -9,7 +9,7 @@ export const receiversList: ServerOperation<'receivers.list'> = operation({
   name: 'receivers.list',
   method: 'GET',
   path: '/receivers',
-  summary: 'Who streams jobs from this server, with what each has not answered yet.',
+  summary: 'Receivers of this server with their unacknowledged jobs.',
   scope: 'read',
   input: nothing,
   output: object({
@@ -45,7 +45,7 @@ export const receiversClose: ServerOperation<'receivers.close'> = operation({
   name: 'receivers.close',
   method: 'DELETE',
   path: '/receivers/:id',
-  summary: 'Ends a stream. What it has not answered is free for others at once.',
+  summary: 'Closes a receiver. Its unacknowledged jobs are released at once.',
   scope: 'operate',
   input: object({ id: id('a receiver') }),
   output: nothing,

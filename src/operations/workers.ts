@@ -28,7 +28,7 @@ export const workersList: ServerOperation<'workers.list'> = operation({
   name: 'workers.list',
   method: 'GET',
   path: '/workers',
-  summary: 'The workers of this space, on all machines.',
+  summary: 'Workers of this space on all machines.',
   scope: 'read',
   input: nothing,
   output: object({ workers: all(worker) }),

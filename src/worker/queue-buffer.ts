@@ -27,7 +27,7 @@ const FULL_IN_A_ROW = 128
 const LEAST_LIMITED = 64
 /** The most for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
 const MOST_AWAY_AT_ONCE = 1_000
-/** With so many outcomes of a queue that wait for other transactions no more of its jobs are claimed. */
+/** With this number of outcomes of a queue waiting for other transactions, no more of its jobs are claimed. */
 const MOST_HELD = 500
 /** The pace assumed of a queue whose claimed jobs found no slot. */
 const STALLED_MS = 60_000
@@ -122,7 +122,7 @@ export class Line {
     return Math.min(AHEAD_SHARE * atOnce, Math.floor(startsInTime))
   }
 
-  /** Whether so many outcomes of this queue wait to be saved that more of them would help no one. */
+  /** Whether the limit of unsaved outcomes of this queue is reached. */
   get isClogged(): boolean {
     return this.held >= MOST_HELD
   }

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { headingsOf, type Page, pages, readPage, root } from './markdown.ts'
+import { codePages, headingsOf, type Page, pages, readPage, root } from './markdown.ts'
 
 const LINK = /\[[^\]]*\]\(([^)\s]+)\)/g
 
@@ -35,20 +35,36 @@ function faultOf(page: Page, link: string): string | null {
 
 describe('links', () => {
   it('lead to files and headings that exist', () => {
-    const faults = pages().flatMap((page) =>
+    const faults = [...pages(), ...codePages()].flatMap((page) =>
       [...page.text.matchAll(LINK)].map(([, link]) => faultOf(page, link as string)),
     )
 
     expect(faults.filter((fault) => fault !== null)).toEqual([])
   })
 
-  it('name files of the house that exist', () => {
-    const page = readPage('ARCHITECTURE.md')
-
-    const named = [...page.text.matchAll(/`((?:src|test|scripts|docs|examples)\/[\w./-]+)`/g)].map(
-      ([, path]) => path,
+  it('name files of the repository that exist', () => {
+    const named = [readPage('ARCHITECTURE.md'), ...codePages()].flatMap((page) =>
+      [...page.text.matchAll(/`((?:src|test|scripts|docs|examples|bench|dashboard)\/[\w./-]+)`/g)].map(
+        ([, path]) => ({
+          at: page.path,
+          path: path as string,
+        }),
+      ),
     )
 
-    expect(named.filter((path) => !existsSync(join(root, path as string)))).toEqual([])
+    expect(named.length).toBeGreaterThan(100)
+    const exists = (path: string): boolean => existsSync(join(root, path))
+    expect(named.filter(({ at, path }) => !exists(path) && !exists(join(dirname(at), path)))).toEqual([])
+  })
+
+  it('name files beside the page that exist', () => {
+    const named = codePages().flatMap((page) =>
+      [...page.text.matchAll(/^\| (`[\w./-]+\.ts`[^|]*) \|/gm)]
+        .flatMap(([, cell]) => [...(cell as string).matchAll(/`([\w./-]+\.ts)`/g)])
+        .map(([, name]) => join(dirname(page.path), name as string)),
+    )
+
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 })

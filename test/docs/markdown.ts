@@ -33,6 +33,18 @@ export function pages(): Page[] {
   return [...inFolder('.'), ...inFolder('docs')].map(readPage)
 }
 
+/** The pages beside the code: `src/worker/README.md`, `bench/NOTES.md` and so on. */
+export function codePages(): Page[] {
+  return ['src', 'bench', 'dashboard', 'deploy', 'test']
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
+        .sort()
+        .map((name) => join(folder, name)),
+    )
+    .map(readPage)
+}
+
 /** The page at a path from the root. */
 export function readPage(path: string): Page {
   const text = readFileSync(join(root, path), 'utf8')

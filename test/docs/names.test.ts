@@ -34,11 +34,9 @@ import { type Page, pages, readPage, root } from './markdown.ts'
 import { type Code, callsOf, cellsOf, commandsOf, paragraphsOf, proseOf, quotedIn, spansOf } from './names.ts'
 
 /** The pages for users. */
-const all = pages().filter(
+const written = pages().filter(
   ({ path }) => path === 'README.md' || path === 'SECURITY.md' || path.startsWith('docs/'),
 )
-/** Without the table of mutants, which names faults of other queues and is generated. */
-const written = all.filter(({ path }) => path !== 'docs/mutants.md')
 const deployed: readonly Code[] = readdirSync(join(root, 'deploy'), { recursive: true, encoding: 'utf8' })
   .filter((name) => /\.(ya?ml|json|service)$/.test(name))
   .flatMap((name) =>
@@ -213,7 +211,7 @@ describe('the pages', () => {
   })
 
   it('name only files of the repository that exist', () => {
-    const named = all
+    const named = written
       .flatMap(spansOf)
       .flatMap(({ at, text }) =>
         [
@@ -287,7 +285,7 @@ describe('A page with a name that does not exist', () => {
 
 describe('figures', () => {
   it('of mutants stand in their table alone', () => {
-    const [, total] = / checks all (\d+) of them/.exec(readPage('docs/mutants.md').text) ?? []
+    const [, total] = / checks all (\d+) of them/.exec(readPage('test/mutants/README.md').text) ?? []
     const stated = written.flatMap((page) => figuresIn(page, /\b([\d,]+)(?: of [\d,]+)? mutants\b/g))
 
     expect(Number(total)).toBeGreaterThan(400)

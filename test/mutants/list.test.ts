@@ -44,9 +44,9 @@ describe('an incident', () => {
   })
 })
 
-describe('docs/mutants.md', () => {
+describe('test/mutants/README.md', () => {
   it('says what the data says', () => {
-    // To write it anew: node --import jiti/register test/mutants/main.ts --table > docs/mutants.md
-    expect(read('docs/mutants.md')).toBe(renderPage())
+    // To regenerate it: node --import jiti/register test/mutants/main.ts --table > test/mutants/README.md
+    expect(read('test/mutants/README.md')).toBe(renderPage())
   })
 })

@@ -7,7 +7,7 @@
  *   node --import jiti/register test/mutants/main.ts --killer simulation      those it can find, by this kind of killer
  *   node --import jiti/register test/mutants/main.ts --also                   the second killers instead of the first
  *   node --import jiti/register test/mutants/main.ts --with simulation:sqlite:200    another killer than the one named
- *   node --import jiti/register test/mutants/main.ts --table                  what docs/mutants.md says
+ *   node --import jiti/register test/mutants/main.ts --table                  what test/mutants/README.md says
  */
 import { parseArgs } from 'node:util'
 import { postgresUrlVariable, startPostgres } from '../servers/postgres.ts'

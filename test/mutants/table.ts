@@ -11,7 +11,7 @@ export function killerText(killer: Killer): string {
   return killer.test === undefined ? file : `${file}, “${killer.test}”`
 }
 
-/** The whole of `docs/mutants.md`. */
+/** The whole of `test/mutants/README.md`. */
 export function renderPage(): string {
   const rules = Object.entries(RULES).map(([rule, words]) => `| ${rule} | ${words} |`)
   return `# Mutants

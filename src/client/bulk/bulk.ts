@@ -131,7 +131,7 @@ export class Bulk {
     const record: BulkRecord = { ...draft, startedAt, expected }
     const id = runtime.uuid()
     const revision = runtime.uuid()
-    // Nothing else has this id and nothing removes what runs: it can be repeated whatever became of the reply. One that is refused
+    // Nothing else has this id and nothing removes what runs: it can be repeated regardless of the reply. One that is refused
     // then has happened, and a runner has taken it up.
     const patience = { runtime, patienceMs, isClosed: () => closed.aborted }
     await patiently(patience, () => book.put(id, record, revision, null))

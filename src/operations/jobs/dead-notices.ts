@@ -9,8 +9,7 @@ export const deadNoticesList: ServerOperation<'deadNotices.list'> = operation({
   name: 'deadNotices.list',
   method: 'GET',
   path: '/dead-notices',
-  summary:
-    'Notices of NATS that were delivered too often without an answer, oldest first. Their jobs are in the store.',
+  summary: 'NATS notices that reached the delivery limit, oldest first. Their jobs are in the store.',
   scope: 'read',
   input: object(paged),
   output: object({

@@ -44,8 +44,7 @@ export const jobsEnqueue: ServerOperation<'jobs.enqueue'> = operation({
   name: 'jobs.enqueue',
   method: 'POST',
   path: '/jobs',
-  summary:
-    'Enqueues a job. With an answer it is in the store, durably; if there was none, send the same id again.',
+  summary: 'Enqueues a job durably. Without a reply, repeat the request with the same id.',
   scope: 'enqueue',
   input: one,
   output: enqueued,
@@ -62,7 +61,7 @@ export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
   method: 'POST',
   path: '/jobs/batch',
   summary:
-    'Enqueues up to 1,000 jobs. If there was no answer, or an error, send them again with the same ids.',
+    'Enqueues up to 1,000 jobs. Without a reply, or after an error, repeat the request with the same ids.',
   scope: 'enqueue',
   input: object({ jobs: list(one, { min: 1, max: 1_000 }) }),
   output: object({ jobs: all(enqueued) }),
@@ -78,7 +77,7 @@ export const jobsCopy: ServerOperation<'jobs.copy'> = operation({
   name: 'jobs.copy',
   method: 'POST',
   path: '/jobs/:id/copy',
-  summary: 'Enqueues a copy of a job, optionally with another payload or in another queue.',
+  summary: 'Enqueues a copy of a job, optionally with a new payload or queue.',
   scope: 'operate',
   input: object({
     id: id('a job'),

@@ -12,13 +12,13 @@ export const jobsList: ServerOperation<'jobs.list'> = operation({
   name: 'jobs.list',
   method: 'GET',
   path: '/jobs',
-  summary: 'Jobs, page by page: those that fit a query, or all.',
+  summary: 'Lists jobs page by page, all or those that match a query.',
   scope: 'read',
   input: object({ query: optional(matchingQuery), ...paged }),
   output: jobList,
   async run(input, context) {
     const query = scopedQuery(context.caller, input.query ?? '')
-    // To parse, redact and serialise a page blocks the process, so its size is bounded whatever is stored.
+    // To parse, redact and serialise a page blocks the process, so its size is bounded.
     const page = await context.skep.jobs.list({ ...input, query, pageBytes: LIMITS.pageBytes })
     return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(context, job)) })
   },
@@ -28,7 +28,7 @@ export const jobsCount: ServerOperation<'jobs.count'> = operation({
   name: 'jobs.count',
   method: 'GET',
   path: '/jobs-count',
-  summary: 'How many jobs fit a query: exactly, or at least so many.',
+  summary: 'Counts jobs that match a query: the exact number or a lower bound.',
   scope: 'read',
   input: object({
     query: optional(matchingQuery),
@@ -58,7 +58,7 @@ export const jobsGet: ServerOperation<'jobs.get'> = operation({
   name: 'jobs.get',
   method: 'GET',
   path: '/jobs/:id',
-  summary: 'One job: what happened to it, why it is where it is, and what it belongs to.',
+  summary: 'One job with its history, why it is in its state, and what it belongs to.',
   scope: 'read',
   input: object({ id: id('a job') }),
   output: jobDetail,
@@ -71,8 +71,7 @@ export const jobsExplain: ServerOperation<'jobs.explain'> = operation({
   name: 'jobs.explain',
   method: 'GET',
   path: '/jobs/:id/explain',
-  summary:
-    'Why a job is not running, or what became of it. By the id of a run or a group: what it waits for.',
+  summary: 'Why a job is not running, or how it ended. For a run or group: what it waits for.',
   scope: 'read',
   input: object({ id: id('a job, a run or a group') }),
   output: explanation,
@@ -89,7 +88,7 @@ export const jobsLogs: ServerOperation<'jobs.logs'> = operation({
   name: 'jobs.logs',
   method: 'GET',
   path: '/jobs/:id/logs',
-  summary: 'The lines that the handlers of a job wrote, oldest first, and how far it is.',
+  summary: 'Log lines of a job, oldest first, and its progress.',
   scope: 'read',
   input: object({
     id: id('a job'),

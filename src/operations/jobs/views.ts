@@ -17,8 +17,7 @@ export const viewsList: ServerOperation<'views.list'> = operation({
   name: 'views.list',
   method: 'GET',
   path: '/views',
-  summary:
-    'Queries that somebody has saved under a name, for everybody who sees all queues of the space, and for himself.',
+  summary: "Saved queries: shared ones, for callers that see all queues of the space, and the caller's own.",
   scope: 'read',
   input: nothing,
   output: object({ views: all(view) }),
@@ -31,7 +30,7 @@ export const viewsPut: ServerOperation<'views.put'> = operation({
   name: 'views.put',
   method: 'PUT',
   path: '/views',
-  summary: 'Saves a query under a name, or another one under the same name.',
+  summary: 'Saves or replaces a named query.',
   scope: 'operate',
   input: object({ name: text({ min: 1, max: 100 }), query: queryText }),
   output: view,

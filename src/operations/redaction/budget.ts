@@ -4,7 +4,7 @@ export const BUDGET_MS = 400
 const NODES = 200_000
 /** The clock is read after this number of units: a unit is a key or a value, and each further 32 characters of it. */
 const LOOK_EVERY = 256
-/** When the time is up, keys and texts of up to 40 characters are still read, so many of each value: headers, names and states. */
+/** When the time is up, keys and texts of up to 40 characters are still read, a fixed number of each value: headers, names and states. */
 const SHORT = 40
 const ROOM = 128
 

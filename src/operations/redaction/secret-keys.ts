@@ -113,7 +113,7 @@ export interface KeyOptions {
   readonly show?: readonly string[]
 }
 
-/** Of a longer name the first and the last characters are judged: whoever stores values chooses their keys, too. */
+/** Of a longer name the first and the last characters are judged: callers that store values choose their keys, too. */
 const NAME = 96
 /** What patterns of the options get of it. */
 const PATTERN_NAME = 200

@@ -620,7 +620,7 @@ export interface Api {
     }
   >
 
-  /** What was said about limits, in code and at run time: of all queues, or of one with its lanes. */
+  /** Declared and changed limits of all queues, or of one with its lanes. */
   'limits.list': Call<{ readonly queue?: string }, { readonly limits: readonly Wire<LimitView>[] }>
 
   'holds.list': Call<Nothing, { readonly holds: readonly Wire<HoldView>[] }>
@@ -692,7 +692,7 @@ export interface Api {
     { readonly groups: readonly ErrorGroup[]; readonly cursor: string | null }
   >
   'errors.get': Call<OfId, ErrorGroup>
-  /** Starts all dead and failed jobs of the group anew, as a bulk action. */
+  /** Retries all dead and failed jobs of the group as a bulk action. */
   'errors.retry': Call<OfId, BulkView>
   'errors.mute': Call<OfId & { readonly for?: string }, ErrorGroup>
   'errors.unmute': Call<OfId, ErrorGroup>

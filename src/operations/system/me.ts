@@ -8,7 +8,7 @@ export const meGet: ServerOperation<'me.get'> = operation({
   name: 'me.get',
   method: 'GET',
   path: '/me',
-  summary: 'Who asks, what it may do, and what a page needs to know of this server.',
+  summary: 'The caller, its permissions, and what a client needs to know about this server.',
   scope: 'read',
   input: nothing,
   output: object({

@@ -15,7 +15,7 @@ export const overviewGet: ServerOperation<'overview.get'> = operation({
   name: 'overview.get',
   method: 'GET',
   path: '/overview',
-  summary: 'How everything is at one look: what needs attention, in words, and the totals.',
+  summary: 'Overview: open issues and totals.',
   scope: 'read',
   input: object({ range: optional(range) }),
   output: object({

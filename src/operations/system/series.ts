@@ -11,8 +11,7 @@ export const seriesGet: ServerOperation<'series.get'> = operation({
   name: 'series.get',
   method: 'GET',
   path: '/series',
-  summary:
-    'What happened over time, of all queues or of one: jobs per bucket, and how long they waited and ran.',
+  summary: 'Jobs per time bucket with wait and run times, of all queues or one.',
   scope: 'read',
   input: object({ queue: optional(queueName), range: optional(range) }),
   output: series,

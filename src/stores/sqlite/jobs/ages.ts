@@ -6,7 +6,7 @@
  *
  *   A plain job that is not in that index is the first in line, or the job in front of it is at least as old.
  *
- * So the oldest of all is the first of the index or the first in line. Whatever could put a younger job in front of a plain one puts
+ * So the oldest of all is the first of the index or the first in line. Any operation that could put a younger job in front of a plain one puts
  * the plain one into the index too: a job with a priority that comes before it, a plain one that comes back with its old due time,
  * and one that is taken out from between. New plain jobs come last and claims take what is in front, so neither asks for anything.
  */

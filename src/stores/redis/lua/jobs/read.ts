@@ -228,7 +228,7 @@ end
 
 modules.counts = function()
   -- The due time of the first ready job of a queue that has neither a lane nor a priority: its place. In front of it stand none but
-  -- jobs that are in 'ages' by their place. So it is behind the first so many members that both sets have in common, and since
+  -- jobs that are in 'ages' by their place. So it is behind the members at the head that both sets have in common, and since
   -- 'ready' has all of 'ages', two members with one number are alike only if all before them are.
   local function firstByAge(q)
     local prefix, marked = q4(q) .. '\\0', q4(q) .. '\\255'
