@@ -25,7 +25,7 @@ async function listed(scene: Scene, space?: string): Promise<WorkerPresence[]> {
 }
 
 export function workersCases(test: StoreCase): void {
-  test('lists a worker with what it told of itself and when it was seen', async (scene) => {
+  test('lists a worker with what it reports and when it was seen', async (scene) => {
     const info = worker('worker-a', {
       queues: ['a', 'b.c:d/e'],
       concurrency: 3,

@@ -134,7 +134,7 @@ export function changeSelectionCases(test: StoreCase): void {
     assert.deepEqual(idsOf(jobs), [1, 2, 3].map(idOf))
   })
 
-  test('retries jobs of a queue without order so that they start in the order of their enqueues, whatever their ids', async (scene) => {
+  test('retries jobs of a queue without order so that they start in the order of their enqueues, regardless of their ids', async (scene) => {
     const order = [4, 5, 1, 2, 3, 9, 8, 7]
     for (const n of order) {
       await scene.insert(sample(n))
