@@ -228,7 +228,7 @@ function processedAttributes({ jobs, isBatch, workerId }: ProcessedBatch): Attri
     'messaging.client.id': workerId,
     'messaging.message.id': job.id,
     'messaging.message.body.size': job.payloadBytes,
-    'skep.jobs.handle.attempt': job.attempt,
+    'skep.job.attempt': job.attempt,
   }
 }
 

@@ -181,6 +181,9 @@ const OTHERS: Readonly<Record<string, string>> = {
   namespace: SPACE,
 }
 
+/** Names for the end of a hold. */
+const ENDS: ReadonlySet<string> = new Set(['until', 'period', 'duration', 'ttl', 'expires', 'expiresin'])
+
 export interface OptionHint {
   /** Sentences for display; empty if there is no hint. */
   readonly text: string
@@ -201,6 +204,7 @@ export function hintOf({ place, keys }: Known, name: string, places: readonly Kn
 
   const typo = plain.length > 2 ? nearest(1) : nearest(0)
   if (typo !== undefined) return meant(typo)
+  if (keys['for'] === true && ENDS.has(plain)) return { text: "Use for: '10m'.", name: 'for' }
   const other = Object.hasOwn(OTHERS, plain) ? OTHERS[plain] : undefined
   if (other !== undefined) return { text: other, name: null }
   const elsewhere = places.filter((one) => one.place !== place && one.keys[name] === true)

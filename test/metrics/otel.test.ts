@@ -93,7 +93,7 @@ describe('OpenTelemetry', () => {
       'messaging.operation.type': 'process',
       'messaging.message.id': job.id,
       'messaging.client.id': worker.id,
-      'skep.jobs.handle.attempt': 1,
+      'skep.job.attempt': 1,
     })
     expect(run?.links.map((link) => link.context.spanId)).toEqual([send?.spanContext().spanId])
     expect(run?.spanContext().traceId).not.toBe(send?.spanContext().traceId)
@@ -204,7 +204,7 @@ describe('OpenTelemetry', () => {
       SpanStatusCode.UNSET,
       SpanStatusCode.UNSET,
     ])
-    expect(named('process lazy')[1]?.attributes['skep.jobs.handle.attempt']).toBe(2)
+    expect(named('process lazy')[1]?.attributes['skep.job.attempt']).toBe(2)
   })
 
   it('has one span for many jobs, and one for a batch with a link to each', async () => {

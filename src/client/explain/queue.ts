@@ -56,7 +56,7 @@ export interface QueueCause {
   readonly text: string
 }
 
-const KEYS = optionKeys<{ lanes?: number }>('explainQueue()', { lanes: true })
+const KEYS = optionKeys<{ lanes?: number }>('queues.explain()', { lanes: true })
 
 /** Lanes that are looked at. */
 const LANES = 100

@@ -66,7 +66,7 @@ const RESULT_KEYS = optionKeys<{ timeout?: Duration; signal?: AbortSignal }>('re
   timeout: true,
   signal: true,
 })
-const MEMBERS_KEYS = optionKeys<{ limit?: number }>('members()', { limit: true })
+const MEMBERS_KEYS = optionKeys<{ limit?: number }>('run.members()', { limit: true })
 const COUNTS_KEYS = optionKeys<NonNullable<Parameters<Runs['counts']>[0]>>('runs.counts()', {
   flow: true,
   status: true,

@@ -292,7 +292,7 @@ export interface PrioritizeOptions {
   readonly priorityMode: PriorityMode
 }
 
-const KEYS = optionKeys<PrioritizeOptions>('prioritize()', { priorityMode: true })
+const KEYS = optionKeys<PrioritizeOptions>('jobs.prioritize()', { priorityMode: true })
 
 /**
  * Which jobs get which stored priority. The same number means minutes in one mode and rank before everything in the

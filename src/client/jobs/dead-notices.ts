@@ -24,7 +24,7 @@ export interface DeadNoticeOptions {
   readonly cursor?: string
 }
 
-const KEYS = optionKeys<DeadNoticeOptions>('deadNotices()', { limit: true, cursor: true })
+const KEYS = optionKeys<DeadNoticeOptions>('notifier.deadNotices()', { limit: true, cursor: true })
 
 /** One page of the dead notices of a space, oldest first. */
 export async function readDeadNotices(

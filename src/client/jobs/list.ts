@@ -52,7 +52,7 @@ export interface ListOptions {
   readonly cursor?: string
 }
 
-const LIST_KEYS = optionKeys<ListOptions>('list()', {
+const LIST_KEYS = optionKeys<ListOptions>('jobs.list()', {
   query: true,
   queue: true,
   state: true,
@@ -94,7 +94,7 @@ export interface CountOptions {
   readonly cap?: number
 }
 
-const COUNT_KEYS = optionKeys<CountOptions>('count()', { cap: true })
+const COUNT_KEYS = optionKeys<CountOptions>('jobs.count()', { cap: true })
 
 /** What one page may look at, and what a count may. */
 const PAGE_BUDGET: Budget = { rows: 5_000, ms: 150 }

@@ -31,7 +31,7 @@ export interface LogOptions {
   readonly limit?: number
 }
 
-const KEYS = optionKeys<LogOptions>('logs()', { after: true, limit: true })
+const KEYS = optionKeys<LogOptions>('jobs.logs()', { after: true, limit: true })
 
 export interface LogPage {
   /** Null if no handler of the job has said any. */

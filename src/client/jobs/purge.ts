@@ -11,7 +11,7 @@ export interface PurgeOptions extends Omit<JobFilter, 'limit'> {
   readonly dryRun?: boolean
 }
 
-const KEYS = optionKeys<PurgeOptions>('purge()', {
+const KEYS = optionKeys<PurgeOptions>('queues.purge()', {
   state: true,
   after: true,
   before: true,

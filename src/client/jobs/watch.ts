@@ -26,7 +26,7 @@ export interface WatchOptions {
   readonly after?: number
 }
 
-const KEYS = optionKeys<WatchOptions>('watch()', { signal: true, after: true })
+const KEYS = optionKeys<WatchOptions>('jobs.watch()', { signal: true, after: true })
 
 export interface WatchEnvironment {
   readonly store: Store

@@ -19,7 +19,7 @@ export interface DropOptions {
   readonly dryRun?: boolean
 }
 
-const KEYS = optionKeys<DropOptions>('dropQueue()', { force: true, dryRun: true })
+const KEYS = optionKeys<DropOptions>('queues.drop()', { force: true, dryRun: true })
 
 /** What a drop removed, or what a dry run would have it remove. */
 export interface DropSummary {

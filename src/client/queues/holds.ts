@@ -93,7 +93,7 @@ const BY_BYTES = 512
 /** Before every job: strict ones have small numbers, and all others have ranks. */
 const LOWEST_RANK = -Number.MAX_SAFE_INTEGER
 
-const KEYS = optionKeys<HoldOptions>('pause() and block()', {
+const KEYS = optionKeys<HoldOptions>('queues.pause() and queues.block()', {
   reason: true,
   by: true,
   for: true,
@@ -101,7 +101,7 @@ const KEYS = optionKeys<HoldOptions>('pause() and block()', {
   timeout: true,
   signal: true,
 })
-const RELEASE_KEYS = optionKeys<Pick<HoldOptions, 'by'>>('resume() and unblock()', { by: true })
+const RELEASE_KEYS = optionKeys<Pick<HoldOptions, 'by'>>('queues.resume() and queues.unblock()', { by: true })
 const TARGET_KEYS = optionKeys<{ queue: string; lane: string; everywhere: boolean }>('the target', {
   queue: true,
   lane: true,

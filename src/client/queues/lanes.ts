@@ -16,7 +16,7 @@ export interface LaneListOptions {
   readonly prefix?: string
 }
 
-const KEYS = optionKeys<LaneListOptions>('lanes()', { limit: true, cursor: true, prefix: true })
+const KEYS = optionKeys<LaneListOptions>('queues.lanes()', { limit: true, cursor: true, prefix: true })
 
 export interface LanePage {
   /** Those that have work, by key. */

@@ -88,7 +88,7 @@ export interface RelayOptions<Holder>
   readonly onStopped?: () => void
 }
 
-const KEYS = optionKeys<RelayOptions<never>>('relay()', {
+const KEYS = optionKeys<RelayOptions<never>>('workers.relay()', {
   lease: true,
   drain: true,
   grace: true,
