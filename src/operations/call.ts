@@ -2,9 +2,8 @@ import { type Skep, SkepError } from '../index.ts'
 import type { Guard } from './authorize/guard.ts'
 import { assertMayMatch } from './authorize/matching.ts'
 import type { Caller } from './operation.ts'
-import type { OperationName } from './schema/wire-types.ts'
 import type { Services } from './services.ts'
-import type { ListedOperation } from './table.ts'
+import type { ListedOperation, OperationName } from './table.ts'
 
 /** What every way to call an operation needs: HTTP, gRPC, and whatever comes. */
 export interface Callable {

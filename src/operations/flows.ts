@@ -7,7 +7,7 @@ import {
   shownMember,
   shownRun,
 } from './authorize/authorize-output.ts'
-import { type Context, operation, type ServerOperation } from './operation.ts'
+import { type Context, operation } from './operation.ts'
 import { id, nothing, paged, reason } from './schema/inputs.ts'
 import {
   explanation,
@@ -23,7 +23,7 @@ import {
 import { all, flag, invalid, json, nullable, object, optional, text } from './schema/schema.ts'
 import { toWire } from './schema/serialize.ts'
 
-export const flowsList: ServerOperation<'flows.list'> = operation({
+export const flowsList = operation({
   name: 'flows.list',
   method: 'GET',
   path: '/flows',
@@ -40,7 +40,7 @@ export const flowsList: ServerOperation<'flows.list'> = operation({
   },
 })
 
-export const runsList: ServerOperation<'runs.list'> = operation({
+export const runsList = operation({
   name: 'runs.list',
   method: 'GET',
   path: '/runs',
@@ -71,7 +71,7 @@ function attributesOf(attribute: string): Readonly<Record<string, string>> {
   return { [attribute.slice(0, at)]: attribute.slice(at + 1) }
 }
 
-export const runsGet: ServerOperation<'runs.get'> = operation({
+export const runsGet = operation({
   name: 'runs.get',
   method: 'GET',
   path: '/runs/:id',
@@ -117,7 +117,7 @@ export const runsGet: ServerOperation<'runs.get'> = operation({
 
 const moved = object({ changed: flag() })
 
-export const runsCancel: ServerOperation<'runs.cancel'> = operation({
+export const runsCancel = operation({
   name: 'runs.cancel',
   method: 'POST',
   path: '/runs/:id/cancel',
@@ -137,7 +137,7 @@ export const runsCancel: ServerOperation<'runs.cancel'> = operation({
   },
 })
 
-export const runsRetry: ServerOperation<'runs.retry'> = operation({
+export const runsRetry = operation({
   name: 'runs.retry',
   method: 'POST',
   path: '/runs/:id/retry',
@@ -155,7 +155,7 @@ export const runsRetry: ServerOperation<'runs.retry'> = operation({
   },
 })
 
-export const runsSignal: ServerOperation<'runs.signal'> = operation({
+export const runsSignal = operation({
   name: 'runs.signal',
   method: 'POST',
   path: '/runs/:id/signal',
@@ -174,7 +174,7 @@ export const runsSignal: ServerOperation<'runs.signal'> = operation({
   },
 })
 
-export const groupsGet: ServerOperation<'groups.get'> = operation({
+export const groupsGet = operation({
   name: 'groups.get',
   method: 'GET',
   path: '/groups/:id',

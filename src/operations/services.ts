@@ -2,7 +2,8 @@ import type { Runtime, Skep } from '../index.ts'
 import type { Cards } from './authorize/declarations.ts'
 import type { Caller } from './operation.ts'
 import type { Redactor } from './redaction/redact.ts'
-import type { AuditEntry, Check, InputOf, ReceiverSummary, TokenView } from './schema/wire-types.ts'
+import type { AuditQuery, NewToken } from './schema/inputs.ts'
+import type { AuditEntry, Check, ReceiverSummary, TokenView } from './schema/outputs.ts'
 import type { Lookback } from './system/metrics-window.ts'
 
 /** What the server has beside its Skeps. Operations get it in their context. */
@@ -51,10 +52,7 @@ export interface ReceiverList {
 export interface TokenList {
   /** Those that the caller may see: of its spaces. */
   list(caller: Caller): Promise<readonly TokenView[]>
-  create(
-    caller: Caller,
-    input: InputOf<'tokens.create'>,
-  ): Promise<{ readonly token: string; readonly view: TokenView }>
+  create(caller: Caller, input: NewToken): Promise<{ readonly token: string; readonly view: TokenView }>
   /** False if there is none that this caller may see. */
   revoke(caller: Caller, id: string): Promise<boolean>
 }
@@ -70,7 +68,7 @@ export interface AuditLog {
   /** The newest first. */
   list(
     caller: Caller,
-    input: InputOf<'audit.list'>,
+    input: AuditQuery,
   ): Promise<{ readonly entries: readonly AuditEntry[]; readonly cursor: string | null }>
 }
 

@@ -1,30 +1,11 @@
 import type { WorkerView } from '../index.ts'
 import { notFound, sees, seesAll } from './authorize/authorize-output.ts'
-import { operation, type ServerOperation } from './operation.ts'
+import { operation } from './operation.ts'
 import { id, nothing } from './schema/inputs.ts'
-import { count, said, saidOrNull } from './schema/outputs.ts'
-import { all, flag, moment, nullable, number, object, oneOf, type Schema } from './schema/schema.ts'
-import type { WorkerSummary } from './schema/wire-types.ts'
+import { type WorkerSummary, worker } from './schema/outputs.ts'
+import { all, object, oneOf } from './schema/schema.ts'
 
-const worker: Schema<WorkerSummary> = object({
-  id: said,
-  host: said,
-  pid: number(),
-  queues: all(said),
-  concurrency: count,
-  running: count,
-  startedAt: moment(),
-  seenAt: moment(),
-  life: oneOf(['here', 'gone', 'unsure']),
-  version: saidOrNull,
-  node: saidOrNull,
-  memoryBytes: nullable(number()),
-  lagMs: nullable(number()),
-  command: nullable(oneOf(['pause', 'stop'])),
-  paused: flag(),
-})
-
-export const workersList: ServerOperation<'workers.list'> = operation({
+export const workersList = operation({
   name: 'workers.list',
   method: 'GET',
   path: '/workers',
@@ -41,7 +22,7 @@ export const workersList: ServerOperation<'workers.list'> = operation({
   },
 })
 
-export const workersCommand: ServerOperation<'workers.command'> = operation({
+export const workersCommand = operation({
   name: 'workers.command',
   method: 'POST',
   path: '/workers/:id/command',

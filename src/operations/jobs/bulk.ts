@@ -1,6 +1,6 @@
 import { notFound, seesAll } from '../authorize/authorize-output.ts'
 import { scopedQuery } from '../authorize/scoped-query.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import {
   at,
   bulkAction,
@@ -12,13 +12,12 @@ import {
   queueName,
   reason,
 } from '../schema/inputs.ts'
-import { bulk } from '../schema/outputs.ts'
+import { type BulkView, bulk } from '../schema/outputs.ts'
 import { all, object, optional, text, whole } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { BulkView } from '../schema/wire-types.ts'
 import { whenOf } from './change.ts'
 
-export const bulkStart: ServerOperation<'bulk.start'> = operation({
+export const bulkStart = operation({
   name: 'bulk.start',
   method: 'POST',
   path: '/bulk',
@@ -59,7 +58,7 @@ export const bulkStart: ServerOperation<'bulk.start'> = operation({
   },
 })
 
-export const bulkList: ServerOperation<'bulk.list'> = operation({
+export const bulkList = operation({
   name: 'bulk.list',
   method: 'GET',
   path: '/bulk',
@@ -73,7 +72,7 @@ export const bulkList: ServerOperation<'bulk.list'> = operation({
   },
 })
 
-export const bulkGet: ServerOperation<'bulk.get'> = operation({
+export const bulkGet = operation({
   name: 'bulk.get',
   method: 'GET',
   path: '/bulk/:id',
@@ -84,7 +83,7 @@ export const bulkGet: ServerOperation<'bulk.get'> = operation({
   run: async (input, context) => mine(context, input.id),
 })
 
-export const bulkStop: ServerOperation<'bulk.stop'> = operation({
+export const bulkStop = operation({
   name: 'bulk.stop',
   method: 'POST',
   path: '/bulk/:id/stop',

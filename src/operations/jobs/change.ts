@@ -1,24 +1,25 @@
 import type { ChangeSummary, PriorityMode, Skep } from '../../index.ts'
 import { sees } from '../authorize/authorize-output.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
-import { action, at, id, priority, reason } from '../schema/inputs.ts'
-import { changed } from '../schema/outputs.ts'
-import { invalid, list, object, optional } from '../schema/schema.ts'
-import type { ChangeOutput, InputOf } from '../schema/wire-types.ts'
+import { type Context, operation } from '../operation.ts'
+import { action, at, id, type JobAction, priority, reason } from '../schema/inputs.ts'
+import { type ChangeOutput, changed } from '../schema/outputs.ts'
+import { invalid, list, object, optional, type TypeOf } from '../schema/schema.ts'
 
-export const jobsChange: ServerOperation<'jobs.change'> = operation({
+const change = object({
+  action,
+  ids: list(id('a job'), { min: 1, max: 1_000 }),
+  reason: optional(reason),
+  priority: optional(priority),
+  at: optional(at),
+})
+
+export const jobsChange = operation({
   name: 'jobs.change',
   method: 'POST',
   path: '/jobs/change',
   summary: 'Retries, cancels, buries, promotes, reschedules, removes or prioritizes jobs by their ids.',
   scope: 'operate',
-  input: object({
-    action,
-    ids: list(id('a job'), { min: 1, max: 1_000 }),
-    reason: optional(reason),
-    priority: optional(priority),
-    at: optional(at),
-  }),
+  input: change,
   output: changed,
   target({ action: what, ids }) {
     const more = ids.length > 5 ? ` and ${ids.length - 5} more` : ''
@@ -60,7 +61,7 @@ const AT_ONCE = 50
 
 function simple(
   skep: Skep,
-  what: Exclude<InputOf<'jobs.change'>['action'], 'prioritize' | 'reschedule'>,
+  what: Exclude<JobAction, 'prioritize' | 'reschedule'>,
   ids: readonly string[],
   why: { readonly reason?: string },
 ): Promise<ChangeSummary> {
@@ -87,7 +88,7 @@ export function whenOf(given: string | undefined): Date {
 /** What a priority is worth is said by the queue, as its workers told. */
 async function prioritize(
   { skep, services }: Context,
-  input: InputOf<'jobs.change'>,
+  input: TypeOf<typeof change>,
   queues: ReadonlyMap<string, string>,
 ): Promise<ChangeOutput> {
   if (input.priority === undefined) throw invalid('input.priority', 'given for the action prioritize')

@@ -1,11 +1,11 @@
 import { sees } from '../authorize/authorize-output.ts'
-import { operation, type ServerOperation } from '../operation.ts'
+import { operation } from '../operation.ts'
 import { paged } from '../schema/inputs.ts'
 import { deadNotice, nextPage } from '../schema/outputs.ts'
 import { all, flag, object } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
 
-export const deadNoticesList: ServerOperation<'deadNotices.list'> = operation({
+export const deadNoticesList = operation({
   name: 'deadNotices.list',
   method: 'GET',
   path: '/dead-notices',

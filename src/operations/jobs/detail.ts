@@ -1,8 +1,8 @@
 import { type AttemptView, fingerprintOf, type JobView } from '../../index.ts'
 import { shownExplanation, shownJob } from '../authorize/authorize-output.ts'
 import type { Context } from '../operation.ts'
+import type { JobDetail } from '../schema/outputs.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { JobDetail } from '../schema/wire-types.ts'
 import type { AuditedChange } from '../services.ts'
 import { timelineOf } from './timeline.ts'
 

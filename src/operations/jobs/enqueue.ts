@@ -1,5 +1,5 @@
 import { type EnqueueOptions, type Queue, type QueueCard, queue as queueOf, SkepError } from '../../index.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import { durationOf, id, laneName, priority, queueName } from '../schema/inputs.ts'
 import { said } from '../schema/outputs.ts'
 import {
@@ -12,14 +12,14 @@ import {
   object,
   optional,
   record,
-  type Schema,
+  type TypeOf,
   text,
 } from '../schema/schema.ts'
-import type { EnqueueInput, EnqueueOutput } from '../schema/wire-types.ts'
 import { visibleJob } from './jobs.ts'
 import { assertNoFlow, withinQuota } from './quota.ts'
 
-const one: Schema<EnqueueInput> = object({
+type EnqueueInput = TypeOf<typeof one>
+const one = object({
   queue: queueName,
   payload: json('What the handler gets.'),
   id: optional(text({ max: 64, about: 'A UUID. Enqueuing the same one again does nothing.' })),
@@ -33,14 +33,16 @@ const one: Schema<EnqueueInput> = object({
   ),
   headers: optional(record(text({ max: 8_192 }))),
 })
-const enqueued: Schema<EnqueueOutput> = object({
+
+type EnqueueOutput = TypeOf<typeof enqueued>
+export const enqueued = object({
   id: said,
   duplicate: flag(
     'Nothing was enqueued: its unique key was held, or its id was that of a job in this queue. id is that job.',
   ),
 })
 
-export const jobsEnqueue: ServerOperation<'jobs.enqueue'> = operation({
+export const jobsEnqueue = operation({
   name: 'jobs.enqueue',
   method: 'POST',
   path: '/jobs',
@@ -57,7 +59,7 @@ export const jobsEnqueue: ServerOperation<'jobs.enqueue'> = operation({
   },
 })
 
-export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
+export const jobsEnqueueMany = operation({
   name: 'jobs.enqueueMany',
   method: 'POST',
   path: '/jobs/batch',
@@ -74,7 +76,7 @@ export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
   },
 })
 
-export const jobsCopy: ServerOperation<'jobs.copy'> = operation({
+export const jobsCopy = operation({
   name: 'jobs.copy',
   method: 'POST',
   path: '/jobs/:id/copy',

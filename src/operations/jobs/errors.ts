@@ -1,14 +1,13 @@
 import type { ErrorGroupView } from '../../index.ts'
 import { notFound, seen, sees } from '../authorize/authorize-output.ts'
 import { scopedQuery } from '../authorize/scoped-query.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import { duration, durationOf, id, paged, queueName } from '../schema/inputs.ts'
-import { bulk, errorGroup, nextPage } from '../schema/outputs.ts'
+import { bulk, type ErrorGroup, errorGroup, nextPage } from '../schema/outputs.ts'
 import { all, flag, object, optional } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { ErrorGroup } from '../schema/wire-types.ts'
 
-export const errorsList: ServerOperation<'errors.list'> = operation({
+export const errorsList = operation({
   name: 'errors.list',
   method: 'GET',
   path: '/errors',
@@ -28,7 +27,7 @@ export const errorsList: ServerOperation<'errors.list'> = operation({
   },
 })
 
-export const errorsGet: ServerOperation<'errors.get'> = operation({
+export const errorsGet = operation({
   name: 'errors.get',
   method: 'GET',
   path: '/errors/:id',
@@ -39,7 +38,7 @@ export const errorsGet: ServerOperation<'errors.get'> = operation({
   run: async (input, context) => shown(context, await visible(context, input.id)),
 })
 
-export const errorsRetry: ServerOperation<'errors.retry'> = operation({
+export const errorsRetry = operation({
   name: 'errors.retry',
   method: 'POST',
   path: '/errors/:id/retry',
@@ -57,7 +56,7 @@ export const errorsRetry: ServerOperation<'errors.retry'> = operation({
   },
 })
 
-export const errorsMute: ServerOperation<'errors.mute'> = operation({
+export const errorsMute = operation({
   name: 'errors.mute',
   method: 'POST',
   path: '/errors/:id/mute',
@@ -76,7 +75,7 @@ export const errorsMute: ServerOperation<'errors.mute'> = operation({
   },
 })
 
-export const errorsUnmute: ServerOperation<'errors.unmute'> = operation({
+export const errorsUnmute = operation({
   name: 'errors.unmute',
   method: 'POST',
   path: '/errors/:id/unmute',

@@ -1,14 +1,14 @@
 import { type JobView, LIMITS } from '../../index.ts'
 import { notFound, seen, sees, shownExplanation, shownJob, shownLogs } from '../authorize/authorize-output.ts'
 import { scopedQuery } from '../authorize/scoped-query.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import { bulkAction, id, matchingQuery, paged } from '../schema/inputs.ts'
 import { count, explanation, jobDetail, jobList, logPage, nextPage } from '../schema/outputs.ts'
 import { flag, invalid, object, optional, whole } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
 import { detailOf } from './detail.ts'
 
-export const jobsList: ServerOperation<'jobs.list'> = operation({
+export const jobsList = operation({
   name: 'jobs.list',
   method: 'GET',
   path: '/jobs',
@@ -24,7 +24,7 @@ export const jobsList: ServerOperation<'jobs.list'> = operation({
   },
 })
 
-export const jobsCount: ServerOperation<'jobs.count'> = operation({
+export const jobsCount = operation({
   name: 'jobs.count',
   method: 'GET',
   path: '/jobs-count',
@@ -54,7 +54,7 @@ export const jobsCount: ServerOperation<'jobs.count'> = operation({
   },
 })
 
-export const jobsGet: ServerOperation<'jobs.get'> = operation({
+export const jobsGet = operation({
   name: 'jobs.get',
   method: 'GET',
   path: '/jobs/:id',
@@ -67,7 +67,7 @@ export const jobsGet: ServerOperation<'jobs.get'> = operation({
   },
 })
 
-export const jobsExplain: ServerOperation<'jobs.explain'> = operation({
+export const jobsExplain = operation({
   name: 'jobs.explain',
   method: 'GET',
   path: '/jobs/:id/explain',
@@ -85,7 +85,7 @@ export const jobsExplain: ServerOperation<'jobs.explain'> = operation({
   },
 })
 
-export const jobsLogs: ServerOperation<'jobs.logs'> = operation({
+export const jobsLogs = operation({
   name: 'jobs.logs',
   method: 'GET',
   path: '/jobs/:id/logs',

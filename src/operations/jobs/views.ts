@@ -1,19 +1,16 @@
 import { createHash } from 'node:crypto'
 import { parseQuery, SkepError } from '../../index.ts'
 import { notFound, seesAll } from '../authorize/authorize-output.ts'
-import { type Caller, type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Caller, type Context, operation } from '../operation.ts'
 import { id, nothing, queryText } from '../schema/inputs.ts'
-import { said } from '../schema/outputs.ts'
-import { all, object, type Schema, text } from '../schema/schema.ts'
-import type { SavedView } from '../schema/wire-types.ts'
+import { type SavedView, savedView } from '../schema/outputs.ts'
+import { all, object, text } from '../schema/schema.ts'
 
 const KIND = 'view'
 /** So many may be kept in a space. */
 const MOST = 200
 
-const view: Schema<SavedView> = object({ id: said, name: said, query: said, by: said })
-
-export const viewsList: ServerOperation<'views.list'> = operation({
+export const viewsList = operation({
   name: 'views.list',
   method: 'GET',
   path: '/views',
@@ -21,20 +18,20 @@ export const viewsList: ServerOperation<'views.list'> = operation({
     'Queries that somebody has saved under a name, for everybody who sees all queues of the space, and for himself.',
   scope: 'read',
   input: nothing,
-  output: object({ views: all(view) }),
+  output: object({ views: all(savedView) }),
   run: async (_input, context) => ({
     views: (await saved(context)).filter((one) => isMine(context, one)),
   }),
 })
 
-export const viewsPut: ServerOperation<'views.put'> = operation({
+export const viewsPut = operation({
   name: 'views.put',
   method: 'PUT',
   path: '/views',
   summary: 'Saves a query under a name, or another one under the same name.',
   scope: 'operate',
   input: object({ name: text({ min: 1, max: 100 }), query: queryText }),
-  output: view,
+  output: savedView,
   target: ({ name }) => `saved view "${name}"`,
   async run({ name, query }, context) {
     const { skep, caller, services } = context
@@ -55,7 +52,7 @@ export const viewsPut: ServerOperation<'views.put'> = operation({
   },
 })
 
-export const viewsRemove: ServerOperation<'views.remove'> = operation({
+export const viewsRemove = operation({
   name: 'views.remove',
   method: 'DELETE',
   path: '/views/:id',

@@ -1,13 +1,18 @@
 import type { Holdable, HoldView } from '../../index.ts'
 import { concerns } from '../authorize/authorize-output.ts'
-import { type Caller, type Context, operation, type ServerOperation } from '../operation.ts'
-import { duration, durationOf, laneName, nothing, queuePattern, reason } from '../schema/inputs.ts'
+import { type Caller, type Context, operation } from '../operation.ts'
+import {
+  duration,
+  durationOf,
+  type HoldTargetInput,
+  nothing,
+  reason,
+  holdTarget as target,
+} from '../schema/inputs.ts'
 import { holds } from '../schema/outputs.ts'
-import { flag, invalid, object, optional } from '../schema/schema.ts'
-import { toWire } from '../schema/serialize.ts'
-import type { HoldTargetInput, InputOf, Wire } from '../schema/wire-types.ts'
+import { flag, invalid, object, optional, type TypeOf } from '../schema/schema.ts'
+import { toWire, type Wire } from '../schema/serialize.ts'
 
-const target = { queue: optional(queuePattern), lane: optional(laneName) } as const
 const holding = object({
   ...target,
   reason: optional(reason),
@@ -18,7 +23,7 @@ const holding = object({
 const held = object({ holds })
 const released = object({ released: flag(), holds })
 
-export const holdsList: ServerOperation<'holds.list'> = operation({
+export const holdsList = operation({
   name: 'holds.list',
   method: 'GET',
   path: '/holds',
@@ -31,7 +36,7 @@ export const holdsList: ServerOperation<'holds.list'> = operation({
   },
 })
 
-export const holdsPause: ServerOperation<'holds.pause'> = operation({
+export const holdsPause = operation({
   name: 'holds.pause',
   method: 'POST',
   path: '/holds/pause',
@@ -44,7 +49,7 @@ export const holdsPause: ServerOperation<'holds.pause'> = operation({
   run: (input, context) => hold('pause', input, context),
 })
 
-export const holdsResume: ServerOperation<'holds.resume'> = operation({
+export const holdsResume = operation({
   name: 'holds.resume',
   method: 'POST',
   path: '/holds/resume',
@@ -62,7 +67,7 @@ export const holdsResume: ServerOperation<'holds.resume'> = operation({
   },
 })
 
-export const holdsBlock: ServerOperation<'holds.block'> = operation({
+export const holdsBlock = operation({
   name: 'holds.block',
   method: 'POST',
   path: '/holds/block',
@@ -75,7 +80,7 @@ export const holdsBlock: ServerOperation<'holds.block'> = operation({
   run: (input, context) => hold('block', input, context),
 })
 
-export const holdsUnblock: ServerOperation<'holds.unblock'> = operation({
+export const holdsUnblock = operation({
   name: 'holds.unblock',
   method: 'POST',
   path: '/holds/unblock',
@@ -100,7 +105,7 @@ function shownHolds(caller: Caller, all: readonly HoldView[]): readonly Wire<Hol
 
 async function hold(
   kind: 'pause' | 'block',
-  input: InputOf<'holds.pause'>,
+  input: TypeOf<typeof holding>,
   { skep, caller }: Context,
 ): Promise<{ readonly holds: readonly Wire<HoldView>[] }> {
   const options = {

@@ -8,15 +8,24 @@ import {
   type QueueView,
 } from '../../index.ts'
 import { notFound, sees, seesAll } from '../authorize/authorize-output.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import { laneName, nothing, paged, queueName, range, state } from '../schema/inputs.ts'
-import { count, lane, limit, nextPage, queueDetail, queueSummary } from '../schema/outputs.ts'
+import {
+  type QueueCard as Card,
+  count,
+  lane,
+  limit,
+  nextPage,
+  type QueueDetail,
+  type QueueSummary,
+  queueDetail,
+  queueSummary,
+} from '../schema/outputs.ts'
 import { all, flag, invalid, json, list, moment, object, optional, record, text } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { QueueCard as Card, InputOf, OutputOf, QueueDetail, QueueSummary } from '../schema/wire-types.ts'
 import { seriesOf } from '../system/series.ts'
 
-export const queuesList: ServerOperation<'queues.list'> = operation({
+export const queuesList = operation({
   name: 'queues.list',
   method: 'GET',
   path: '/queues',
@@ -29,7 +38,7 @@ export const queuesList: ServerOperation<'queues.list'> = operation({
   },
 })
 
-export const queuesGet: ServerOperation<'queues.get'> = operation({
+export const queuesGet = operation({
   name: 'queues.get',
   method: 'GET',
   path: '/queues/:queue',
@@ -66,7 +75,7 @@ export const queuesGet: ServerOperation<'queues.get'> = operation({
   },
 })
 
-export const queuesLanes: ServerOperation<'queues.lanes'> = operation({
+export const queuesLanes = operation({
   name: 'queues.lanes',
   method: 'GET',
   path: '/queues/:queue/lanes',
@@ -79,14 +88,14 @@ export const queuesLanes: ServerOperation<'queues.lanes'> = operation({
   }),
   output: object({ lanes: all(lane), cursor: nextPage }),
   queuesOf: ({ queue }) => [queue],
-  run: (input, context) => lanesOf(context, input),
+  run: async ({ queue, ...page }, { skep }) => toWire(await skep.queues.lanes(queue, page)),
 })
 
 function cardOf({ queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }: QueueCard): Card {
   return { queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }
 }
 
-export const limitsList: ServerOperation<'limits.list'> = operation({
+export const limitsList = operation({
   name: 'limits.list',
   method: 'GET',
   path: '/limits',
@@ -107,7 +116,7 @@ export const limitsList: ServerOperation<'limits.list'> = operation({
 
 const limitInput = { queue: queueName, lane: optional(laneName) } as const
 
-export const queuesLimit: ServerOperation<'queues.limit'> = operation({
+export const queuesLimit = operation({
   name: 'queues.limit',
   method: 'PUT',
   path: '/queues/:queue/limits',
@@ -130,7 +139,7 @@ export const queuesLimit: ServerOperation<'queues.limit'> = operation({
   },
 })
 
-export const queuesUnlimit: ServerOperation<'queues.unlimit'> = operation({
+export const queuesUnlimit = operation({
   name: 'queues.unlimit',
   method: 'DELETE',
   path: '/queues/:queue/limits',
@@ -156,7 +165,7 @@ function wordsOf(queue: string, one: string | undefined): string {
   return one === undefined ? `queue ${queue}` : `lane "${one}" of queue ${queue}`
 }
 
-export const queuesPurge: ServerOperation<'queues.purge'> = operation({
+export const queuesPurge = operation({
   name: 'queues.purge',
   method: 'POST',
   path: '/queues/:queue/purge',
@@ -202,7 +211,7 @@ export const queuesPurge: ServerOperation<'queues.purge'> = operation({
   },
 })
 
-export const queuesDrop: ServerOperation<'queues.drop'> = operation({
+export const queuesDrop = operation({
   name: 'queues.drop',
   method: 'POST',
   path: '/queues/:queue/drop',
@@ -238,13 +247,6 @@ export const queuesDrop: ServerOperation<'queues.drop'> = operation({
     return skep.queues.drop(queue, { force, dryRun })
   },
 })
-
-export async function lanesOf(
-  { skep }: Context,
-  { queue, ...page }: InputOf<'queues.lanes'>,
-): Promise<OutputOf<'queues.lanes'>> {
-  return toWire(await skep.queues.lanes(queue, page))
-}
 
 /** The queues that the caller sees, or the one that is named, as they are listed. */
 export async function summariesOf(context: Context, queue?: string): Promise<readonly QueueSummary[]> {

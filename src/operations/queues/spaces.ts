@@ -1,6 +1,6 @@
 import type { SpaceView } from '../../index.ts'
 import { maySpace } from '../authorize/authorize.ts'
-import { operation, type ServerOperation } from '../operation.ts'
+import { operation } from '../operation.ts'
 import { nothing } from '../schema/inputs.ts'
 import { count, said } from '../schema/outputs.ts'
 import { all, object, type Schema } from '../schema/schema.ts'
@@ -14,7 +14,7 @@ const space: Schema<SpaceView> = object({
   dead: count,
 })
 
-export const spacesList: ServerOperation<'spaces.list'> = operation({
+export const spacesList = operation({
   name: 'spaces.list',
   method: 'GET',
   path: '/spaces',

@@ -9,18 +9,29 @@ import {
 } from '../../index.ts'
 import { seen, sees, shownSchedule } from '../authorize/authorize-output.ts'
 import { assertNoFlow, assertScheduleQuota, withinQuota } from '../jobs/quota.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import { duration, durationOf, id, paged, priority, queueName, reason } from '../schema/inputs.ts'
-import { nextPage, said, schedule, slot } from '../schema/outputs.ts'
-import { all, flag, invalid, json, moment, object, oneOf, optional, text, whole } from '../schema/schema.ts'
+import { nextPage, type ScheduleSummary, said, schedule, slot } from '../schema/outputs.ts'
+import {
+  all,
+  flag,
+  invalid,
+  json,
+  moment,
+  object,
+  oneOf,
+  optional,
+  type TypeOf,
+  text,
+  whole,
+} from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { InputOf, ScheduleSummary } from '../schema/wire-types.ts'
 import { previewOf, wordsOf } from './slots.ts'
 
 /** How many of its next slots are shown with a schedule. */
 const NEXT = 10
 
-export const schedulesList: ServerOperation<'schedules.list'> = operation({
+export const schedulesList = operation({
   name: 'schedules.list',
   method: 'GET',
   path: '/schedules',
@@ -38,7 +49,7 @@ export const schedulesList: ServerOperation<'schedules.list'> = operation({
   },
 })
 
-export const schedulesGet: ServerOperation<'schedules.get'> = operation({
+export const schedulesGet = operation({
   name: 'schedules.get',
   method: 'GET',
   path: '/schedules/:id',
@@ -69,26 +80,29 @@ const timing = {
   every: optional(duration),
 } as const
 
-export const schedulesPut: ServerOperation<'schedules.put'> = operation({
+const definition = object({
+  id: id('a schedule'),
+  queue: queueName,
+  ...timing,
+  payload: optional(json('The payload of each job.')),
+  from: optional(oneOf(['grid', 'last-run'], 'What an interval counts from. Default: grid.')),
+  missed: optional(oneOf(['skip', 'once', 'all'])),
+  /** How late a slot may still fire. */
+  grace: optional(duration),
+  overlap: optional(oneOf(['allow', 'skip', 'replace'])),
+  jitter: optional(duration),
+  startAt: optional(moment('No slot before this.')),
+  endAt: optional(moment('No slot after this.')),
+  priority: optional(priority),
+})
+
+export const schedulesPut = operation({
   name: 'schedules.put',
   method: 'PUT',
   path: '/schedules/:id',
   summary: 'Makes a schedule, or changes one that was made at run time.',
   scope: 'operate',
-  input: object({
-    id: id('a schedule'),
-    queue: queueName,
-    ...timing,
-    payload: optional(json('What each job gets.')),
-    from: optional(oneOf(['grid', 'last-run'], 'What an interval counts from.')),
-    missed: optional(oneOf(['skip', 'once', 'all'])),
-    grace: optional(duration),
-    overlap: optional(oneOf(['allow', 'skip', 'replace'])),
-    jitter: optional(duration),
-    startAt: optional(moment('No slot before this.')),
-    endAt: optional(moment('No slot after this.')),
-    priority: optional(priority),
-  }),
+  input: definition,
   output: schedule,
   queuesOf: ({ queue }) => [queue],
   target: (input) => `schedule ${input.id}`,
@@ -103,7 +117,7 @@ export const schedulesPut: ServerOperation<'schedules.put'> = operation({
   },
 })
 
-export const schedulesPause: ServerOperation<'schedules.pause'> = operation({
+export const schedulesPause = operation({
   name: 'schedules.pause',
   method: 'POST',
   path: '/schedules/:id/pause',
@@ -120,7 +134,7 @@ export const schedulesPause: ServerOperation<'schedules.pause'> = operation({
   },
 })
 
-export const schedulesResume: ServerOperation<'schedules.resume'> = operation({
+export const schedulesResume = operation({
   name: 'schedules.resume',
   method: 'POST',
   path: '/schedules/:id/resume',
@@ -136,7 +150,7 @@ export const schedulesResume: ServerOperation<'schedules.resume'> = operation({
   },
 })
 
-export const schedulesRun: ServerOperation<'schedules.run'> = operation({
+export const schedulesRun = operation({
   name: 'schedules.run',
   method: 'POST',
   path: '/schedules/:id/run',
@@ -152,7 +166,7 @@ export const schedulesRun: ServerOperation<'schedules.run'> = operation({
   },
 })
 
-export const schedulesRemove: ServerOperation<'schedules.remove'> = operation({
+export const schedulesRemove = operation({
   name: 'schedules.remove',
   method: 'DELETE',
   path: '/schedules/:id',
@@ -171,7 +185,7 @@ export const schedulesRemove: ServerOperation<'schedules.remove'> = operation({
   },
 })
 
-export const schedulesPreview: ServerOperation<'schedules.preview'> = operation({
+export const schedulesPreview = operation({
   name: 'schedules.preview',
   method: 'GET',
   path: '/schedules-preview',
@@ -194,7 +208,7 @@ export const schedulesPreview: ServerOperation<'schedules.preview'> = operation(
   },
 })
 
-function definitionOf(input: InputOf<'schedules.put'>): ScheduleDefinition {
+function definitionOf(input: TypeOf<typeof definition>): ScheduleDefinition {
   const { id: name, queue, cron, timeZone, every, jitter, grace, startAt, endAt, ...rest } = input
   if ((cron === undefined) === (every === undefined)) {
     throw new SkepError('OPTION_INVALID', 'A schedule needs either cron or every.', {

@@ -37,12 +37,10 @@ export interface OptionalSchema<T> extends Schema<T> {
 
 export type TypeOf<S extends AnySchema> = S extends Schema<infer T> ? T : never
 
-type OptionalKeys<Fields> = {
-  [Key in keyof Fields]: Fields[Key] extends { readonly isOptional: true } ? Key : never
-}[keyof Fields]
+type Optional = { readonly isOptional: true }
 type ObjectOf<Fields extends Readonly<Record<string, AnySchema>>> = {
-  readonly [Key in Exclude<keyof Fields, OptionalKeys<Fields>>]: TypeOf<Fields[Key]>
-} & { readonly [Key in OptionalKeys<Fields>]?: TypeOf<Fields[Key]> }
+  readonly [Key in keyof Fields as Fields[Key] extends Optional ? never : Key]: TypeOf<Fields[Key]>
+} & { readonly [Key in keyof Fields as Fields[Key] extends Optional ? Key : never]?: TypeOf<Fields[Key]> }
 
 /** What is wrong with a value, and where. */
 export function invalid(path: string, must: string): SkepError {

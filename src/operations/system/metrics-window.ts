@@ -1,5 +1,5 @@
 import type { Runtime, Skep } from '../../index.ts'
-import type { QueueSummary } from '../schema/wire-types.ts'
+import type { QueueSummary } from '../schema/outputs.ts'
 
 /** Looks are kept so far apart, and so many of them. */
 const APART_MS = 15_000

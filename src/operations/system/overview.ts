@@ -1,35 +1,48 @@
 import { isLiveWorker, JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
 import { sees } from '../authorize/authorize-output.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import { summariesOf } from '../queues/queues.ts'
 import { receiversOf } from '../receivers.ts'
-import { range } from '../schema/inputs.ts'
-import { attention, count, counts, deploys, said, series } from '../schema/outputs.ts'
-import { all, moment, nullable, number, object, optional } from '../schema/schema.ts'
+import { type Range, range } from '../schema/inputs.ts'
+import {
+  type Attention,
+  attention,
+  count,
+  counts,
+  deploys,
+  type QueueSummary,
+  said,
+  series,
+} from '../schema/outputs.ts'
+import { all, moment, nullable, number, object, optional, type TypeOf, whole } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { Attention, InputOf, Overview, QueueSummary } from '../schema/wire-types.ts'
 import { attentionOf, isBehind, type Sight } from './attention.ts'
 import { seriesOf } from './series.ts'
 
-export const overviewGet: ServerOperation<'overview.get'> = operation({
+type Overview = TypeOf<typeof overview>
+const overview = object({
+  attention: all(attention),
+  totals: counts,
+  oldest: nullable(
+    object({ queue: said, ms: number('How long the oldest waiting job of all queues has been due.') }),
+  ),
+  unhandled: whole({ about: 'Ready jobs of queues that no live worker handles.' }),
+  queues: count,
+  workers: object({ live: count, running: count, slots: count }),
+  receivers: count,
+  series,
+  deploys,
+  now: moment(),
+})
+
+export const overviewGet = operation({
   name: 'overview.get',
   method: 'GET',
   path: '/overview',
   summary: 'How everything is at one look: what needs attention, in words, and the totals.',
   scope: 'read',
   input: object({ range: optional(range) }),
-  output: object({
-    attention: all(attention),
-    totals: counts,
-    oldest: nullable(object({ queue: said, ms: number() })),
-    unhandled: count,
-    queues: count,
-    workers: object({ live: count, running: count, slots: count }),
-    receivers: count,
-    series,
-    deploys,
-    now: moment(),
-  }),
+  output: overview,
   run: (input, context) => overviewOf(context, input),
 })
 
@@ -44,7 +57,7 @@ const RECENT_MINUTES = 10
 const MOST_EXPLAINED = 10
 const LANES_LOOKED = 20
 
-async function overviewOf(context: Context, input: InputOf<'overview.get'>): Promise<Overview> {
+async function overviewOf(context: Context, input: { readonly range?: Range }): Promise<Overview> {
   const { skep } = context
   const [{ sight, live }, over, deployed] = await Promise.all([
     lookAt(context),

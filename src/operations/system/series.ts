@@ -1,13 +1,12 @@
 import type { SeriesView } from '../../index.ts'
 import { sees, seesAll } from '../authorize/authorize-output.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
-import { queueName, range } from '../schema/inputs.ts'
-import { series } from '../schema/outputs.ts'
+import { type Context, operation } from '../operation.ts'
+import { queueName, type Range, range } from '../schema/inputs.ts'
+import { type Series, series } from '../schema/outputs.ts'
 import { object, optional } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { Range, Series } from '../schema/wire-types.ts'
 
-export const seriesGet: ServerOperation<'series.get'> = operation({
+export const seriesGet = operation({
   name: 'series.get',
   method: 'GET',
   path: '/series',

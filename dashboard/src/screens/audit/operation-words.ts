@@ -35,6 +35,6 @@ const WORDS: Partial<Record<OperationName, string>> = {
   'tokens.revoke': 'revoked a token',
 }
 
-export function wordsFor(what: OperationName): string {
-  return WORDS[what] ?? what
+export function wordsFor(what: string): string {
+  return (WORDS as Readonly<Record<string, string | undefined>>)[what] ?? what
 }
