@@ -20,7 +20,7 @@ import {
   saidOrNull,
   status,
 } from './schema/outputs.ts'
-import { all, flag, invalid, json, nullable, object, optional, text } from './schema/schema.ts'
+import { all, flag, invalid, json, nullable, object, optional, text, whole } from './schema/schema.ts'
 import { toWire } from './schema/serialize.ts'
 
 export const flowsList = operation({
@@ -77,7 +77,10 @@ export const runsGet = operation({
   path: '/runs/:id',
   summary: 'One run: where it stands in its flow, what it waits for, and its branches.',
   scope: 'read',
-  input: object({ id: id('a run') }),
+  input: object({
+    id: id('a run'),
+    members: optional(whole({ min: 1, max: 200, about: 'The most members to list.' })),
+  }),
   output: object({
     run,
     flow: nullable(flow),
@@ -90,7 +93,7 @@ export const runsGet = operation({
     const one = await visibleRun(context, input.id)
     const [{ flows }, waitsFor, branches, explained] = await Promise.all([
       skep.runs.flows({ name: one.flow }),
-      skep.runs.members(one.id, {}),
+      skep.runs.members(one.id, input.members === undefined ? {} : { limit: input.members }),
       skep.runs.branches(one.id),
       skep.runs.explain(one.id),
     ])

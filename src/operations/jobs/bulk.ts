@@ -9,6 +9,7 @@ import {
   matchingQuery,
   nothing,
   priority,
+  priorityMode,
   queueName,
   reason,
 } from '../schema/inputs.ts'
@@ -27,16 +28,24 @@ export const bulkStart = operation({
   input: object({
     action: bulkAction,
     query: matchingQuery,
-    name: optional(text({ max: 200, about: 'What it is called in the list.' })),
+    name: optional(text({ max: 200, about: 'Its name in the list.' })),
     reason: optional(reason),
     priority: optional(priority),
+    priorityMode: optional(priorityMode),
     at: optional(at),
     queue: optional(queueName),
     delay: optional(
-      text({ max: 32, about: 'Changes nothing before this time is over: 5s. A stop undoes it.' }),
+      text({
+        max: 32,
+        about: 'Changes nothing before this delay, such as 5s: stopping it until then undoes it.',
+      }),
     ),
-    expected: optional(whole({ about: 'How many jobs these are, if they were counted before.' })),
-    perSecond: optional(whole({ min: 1, max: 1_000_000, about: 'At most so many jobs per second.' })),
+    expected: optional(
+      whole({ about: 'The number of jobs, if they were counted before: for the progress.' }),
+    ),
+    perSecond: optional(
+      whole({ min: 1, max: 1_000_000, about: 'Change at most this number of jobs per second.' }),
+    ),
   }),
   output: bulk,
   target({ action: what, query, queue, at: when }) {

@@ -2,7 +2,7 @@ import { type JobView, LIMITS } from '../../index.ts'
 import { notFound, seen, sees, shownExplanation, shownJob, shownLogs } from '../authorize/authorize-output.ts'
 import { scopedQuery } from '../authorize/scoped-query.ts'
 import { type Context, operation } from '../operation.ts'
-import { bulkAction, id, matchingQuery, paged } from '../schema/inputs.ts'
+import { bulkAction, filterOf, filters, id, matchingQuery, paged, queueName } from '../schema/inputs.ts'
 import { count, explanation, jobDetail, jobList, logPage, nextPage } from '../schema/outputs.ts'
 import { flag, invalid, object, optional, whole } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
@@ -12,14 +12,17 @@ export const jobsList = operation({
   name: 'jobs.list',
   method: 'GET',
   path: '/jobs',
-  summary: 'Jobs, page by page: those that fit a query, or all.',
+  summary: 'Lists jobs that match a query and filters, or all jobs.',
   scope: 'read',
-  input: object({ query: optional(matchingQuery), ...paged }),
+  input: object({ query: optional(matchingQuery), queue: optional(queueName), ...filters, ...paged }),
   output: jobList,
+  queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
   async run(input, context) {
-    const query = scopedQuery(context.caller, input.query ?? '')
-    // To parse, redact and serialise a page blocks the process, so its size is bounded whatever is stored.
-    const page = await context.skep.jobs.list({ ...input, query, pageBytes: LIMITS.pageBytes })
+    const { skep, caller } = context
+    const query = scopedQuery(caller, input.query ?? '')
+    const { states: _states, text: _text, after: _after, before: _before, ...rest } = input
+    // Parsing, redacting and serializing a page blocks the process, so its size is bounded.
+    const page = await skep.jobs.list({ ...rest, ...filterOf(input), query, pageBytes: LIMITS.pageBytes })
     return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(context, job)) })
   },
 })

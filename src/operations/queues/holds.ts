@@ -1,4 +1,4 @@
-import type { Holdable, HoldView } from '../../index.ts'
+import { type Holdable, type HoldView, SkepError } from '../../index.ts'
 import { concerns } from '../authorize/authorize-output.ts'
 import { type Caller, type Context, operation } from '../operation.ts'
 import {
@@ -60,7 +60,7 @@ export const holdsResume = operation({
   queuesOf,
   target: wordsOf,
   async run(input, { skep, caller }) {
-    const { released: isReleased, holds: left } = await skep.queues.resume(holdableOf(input), {
+    const { released: isReleased, holds: left } = await skep.queues.resume(holdableOf(input, caller), {
       by: caller.name,
     })
     return { released: isReleased, holds: shownHolds(caller, left) }
@@ -91,7 +91,7 @@ export const holdsUnblock = operation({
   queuesOf,
   target: wordsOf,
   async run(input, { skep, caller }) {
-    const { released: isReleased, holds: left } = await skep.queues.unblock(holdableOf(input), {
+    const { released: isReleased, holds: left } = await skep.queues.unblock(holdableOf(input, caller), {
       by: caller.name,
     })
     return { released: isReleased, holds: shownHolds(caller, left) }
@@ -115,11 +115,16 @@ async function hold(
     ...(input.wait === undefined ? {} : { wait: input.wait }),
     ...(input.timeout === undefined ? {} : { timeout: durationOf('timeout', input.timeout) }),
   }
-  const { holds: standing } = await skep.queues[kind](holdableOf(input), options)
+  const { holds: standing } = await skep.queues[kind](holdableOf(input, caller), options)
   return { holds: shownHolds(caller, standing) }
 }
 
-function holdableOf({ queue, lane }: HoldTargetInput): Holdable {
+function holdableOf({ queue, lane, everywhere }: HoldTargetInput, caller: Caller): Holdable {
+  if (everywhere === true) {
+    if (caller.spaces !== '*') throw new SkepError('FORBIDDEN', 'This credential is not for every space.')
+    if (lane !== undefined) throw invalid('lane', 'left out with everywhere: a lane belongs to one space')
+    return queue === undefined ? { everywhere } : { queue, everywhere }
+  }
   if (queue === undefined && lane !== undefined) throw invalid('queue', 'given where a lane is')
   if (queue === undefined) return {}
   return lane === undefined ? queue : { queue, lane }
@@ -129,7 +134,8 @@ function queuesOf({ queue = '*' }: HoldTargetInput): readonly string[] {
   return [queue]
 }
 
-function wordsOf({ queue, lane }: HoldTargetInput): string {
-  if (queue === undefined) return 'all queues'
-  return lane === undefined ? `queue ${queue}` : `lane "${lane}" of queue ${queue}`
+function wordsOf({ queue, lane, everywhere }: HoldTargetInput): string {
+  const where = everywhere === true ? ' in every space' : ''
+  if (queue === undefined) return `all queues${where}`
+  return lane === undefined ? `queue ${queue}${where}` : `lane "${lane}" of queue ${queue}`
 }

@@ -9,7 +9,7 @@ import {
 } from '../../index.ts'
 import { notFound, sees, seesAll } from '../authorize/authorize-output.ts'
 import { type Context, operation } from '../operation.ts'
-import { laneName, nothing, paged, queueName, range, state } from '../schema/inputs.ts'
+import { filterOf, filters, filterWords, laneName, paged, queueName, range } from '../schema/inputs.ts'
 import {
   type QueueCard as Card,
   count,
@@ -21,7 +21,7 @@ import {
   queueDetail,
   queueSummary,
 } from '../schema/outputs.ts'
-import { all, flag, invalid, json, list, moment, object, optional, record, text } from '../schema/schema.ts'
+import { all, flag, invalid, json, list, object, optional, record, text } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
 import { seriesOf } from '../system/series.ts'
 
@@ -29,12 +29,15 @@ export const queuesList = operation({
   name: 'queues.list',
   method: 'GET',
   path: '/queues',
-  summary: 'All queues with their jobs by state, what holds them, their workers and their pace.',
+  summary: 'Lists queues with their jobs by state, their holds, their workers and their rates.',
   scope: 'read',
-  input: nothing,
+  input: object({
+    queues: optional(list(queueName, { about: 'Only these queues, also those without jobs.' })),
+  }),
   output: object({ queues: all(queueSummary) }),
-  async run(_input, context) {
-    return { queues: await summariesOf(context) }
+  queuesOf: ({ queues = [] }) => queues,
+  async run(input, context) {
+    return { queues: await summariesOf(context, input.queues) }
   },
 })
 
@@ -50,7 +53,7 @@ export const queuesGet = operation({
   async run(input, context): Promise<QueueDetail> {
     const { skep, services } = context
     const [[summary], limits, series, told, explanation, holds, deploys] = await Promise.all([
-      summariesOf(context, input.queue),
+      summariesOf(context, [input.queue]),
       skep.limits.list(input.queue),
       seriesOf(context, input),
       services.cards.of(skep, input.queue),
@@ -174,39 +177,20 @@ export const queuesPurge = operation({
   scope: 'operate',
   input: object({
     queue: queueName,
-    states: optional(list(state, { max: 8 })),
-    text: optional({
-      ...text({ max: 1_024, about: 'Only jobs with this in the payload or the failure.' }),
-      matches: 'content',
-    }),
-    after: optional(moment('Only jobs that were due or finished since then.')),
-    before: optional(moment('Only jobs that were due or finished before then.')),
+    ...filters,
     dryRun: optional(flag('Only count.')),
     confirm: optional(text({ max: 128, about: 'The name of the queue again, so that it is meant.' })),
   }),
   output: object({ removed: count, running: count, counts: record(count) }),
   queuesOf: ({ queue }) => [queue],
-  target({ queue, states = [], text: words, after, before, dryRun }) {
-    const parts = [
-      ...states,
-      ...(words === undefined ? [] : [`with ${JSON.stringify(words)}`]),
-      ...(after === undefined ? [] : [`since ${after}`]),
-      ...(before === undefined ? [] : [`before ${before}`]),
-    ]
-    return `${dryRun ? 'a dry run on ' : ''}queue ${queue}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`
-  },
-  async run({ queue, states, after, before, dryRun = false, confirm, ...rest }, { skep, caller }) {
+  target: ({ queue, dryRun, ...rest }) =>
+    `${dryRun ? 'a dry run on ' : ''}queue ${queue}${filterWords(rest)}`,
+  async run({ queue, dryRun = false, confirm, ...rest }, { skep, caller }) {
     if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
     if (!dryRun && confirm !== queue) {
       throw invalid('confirm', `the name of the queue, "${queue}", because what is purged does not come back`)
     }
-    const summary = await skep.queues.purge(queue, {
-      ...rest,
-      dryRun,
-      ...(states === undefined ? {} : { state: states }),
-      ...(after === undefined ? {} : { after: new Date(after) }),
-      ...(before === undefined ? {} : { before: new Date(before) }),
-    })
+    const summary = await skep.queues.purge(queue, { ...filterOf(rest), dryRun })
     return { removed: dryRun ? 0 : summary.jobs, running: summary.running, counts: summary.states }
   },
 })
@@ -248,13 +232,16 @@ export const queuesDrop = operation({
   },
 })
 
-/** The queues that the caller sees, or the one that is named, as they are listed. */
-export async function summariesOf(context: Context, queue?: string): Promise<readonly QueueSummary[]> {
+/** The queues that the caller sees, or those of them that are named. */
+export async function summariesOf(
+  context: Context,
+  named?: readonly string[],
+): Promise<readonly QueueSummary[]> {
   const { skep, caller, services } = context
   const [queues, workers, limits, rates] = await Promise.all([
-    skep.queues.list(queue === undefined ? undefined : [queue]),
+    skep.queues.list(named),
     skep.workers.list(),
-    skep.limits.list(queue),
+    skep.limits.list(named?.length === 1 ? named[0] : undefined),
     skep.metrics.rates(),
   ])
   const pace = new Map(rates.map((rate) => [rate.queue, rate]))

@@ -191,7 +191,7 @@ export const schedulesPreview = operation({
   path: '/schedules-preview',
   summary: 'What an expression or an interval means in words, and when it would come next.',
   scope: 'read',
-  input: object({ ...timing, count: optional(whole({ min: 1, max: 100 })) }),
+  input: object({ ...timing, count: optional(whole({ min: 1, max: 1_000 })) }),
   output: object({ words: said, next: all(slot) }),
   async run({ count = NEXT, ...input }, { skep, services }) {
     const slots = await skep.schedules.preview(

@@ -4,6 +4,7 @@ import {
   type Duration,
   JOB_STATES,
   type JobState,
+  type PriorityMode,
   SkepError,
 } from '../../index.ts'
 import {
@@ -84,6 +85,50 @@ export const action: Schema<JobAction> = oneOf(JOB_ACTIONS)
 
 export const bulkAction: Schema<BulkAction> = oneOf(BULK_ACTIONS)
 
+/** Filters of jobs beside a query; all that are given must match. */
+export const filters = {
+  states: optional(list(state, { max: JOB_STATES.length })),
+  text: optional({
+    ...text({ max: 1_024, about: 'Only jobs with this string in the payload or the failure.' }),
+    matches: 'content',
+  } as Schema<string>),
+  after: optional(moment('Only jobs that were due, started or finished at or after this time.')),
+  before: optional(moment('Only jobs that were due, started or finished before this time.')),
+} as const
+const filterInput = object(filters)
+
+/** The filters as the library takes them. */
+export function filterOf({ states, text: words, after, before }: TypeOf<typeof filterInput>): {
+  readonly state?: readonly JobState[]
+  readonly text?: string
+  readonly after?: Date
+  readonly before?: Date
+} {
+  return {
+    ...(states === undefined ? {} : { state: states }),
+    ...(words === undefined ? {} : { text: words }),
+    ...(after === undefined ? {} : { after: new Date(after) }),
+    ...(before === undefined ? {} : { before: new Date(before) }),
+  }
+}
+
+/** The filters in words, for the audit log. */
+export function filterWords({ states = [], text: words, after, before }: TypeOf<typeof filterInput>): string {
+  const parts = [
+    ...states,
+    ...(words === undefined ? [] : [`with ${JSON.stringify(words)}`]),
+    ...(after === undefined ? [] : [`since ${after}`]),
+    ...(before === undefined ? [] : [`before ${before}`]),
+  ]
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+}
+
+/** For `prioritize`. */
+export const priorityMode: Schema<PriorityMode> = oneOf(
+  ['head-start', 'strict'],
+  'How the queue counts priorities. Default: as its workers declare it.',
+)
+
 /** For `reschedule`. */
 export const at: Schema<string> = moment('When the jobs are due. A past time means now.')
 
@@ -109,7 +154,11 @@ export function durationOf(path: string, text: string): Duration {
 }
 
 /** What a hold or a release applies to. */
-export const holdTarget = { queue: optional(queuePattern), lane: optional(laneName) } as const
+export const holdTarget = {
+  queue: optional(queuePattern),
+  lane: optional(laneName),
+  everywhere: optional(flag('In every space. Requires a credential for every space.')),
+} as const
 const holdTargetInput = object(holdTarget)
 export type HoldTargetInput = TypeOf<typeof holdTargetInput>
 

@@ -75,7 +75,8 @@ const failure: Schema<Failure> = object({
 
 const progress: Schema<Wire<ProgressView>> = object({ value: number(), note: saidOrNull, at: moment() })
 
-export const job: Schema<Wire<JobView>> = named(
+export type Job = Wire<JobView>
+export const job: Schema<Job> = named(
   'Job',
   object({
     id: said,
@@ -117,7 +118,8 @@ export const jobList = object({
   }),
 })
 
-export const hold: Schema<Wire<HoldView>> = named(
+export type Hold = Wire<HoldView>
+export const hold: Schema<Hold> = named(
   'Hold',
   object({
     kind: oneOf(['pause', 'block']),
@@ -147,7 +149,8 @@ const limitsSaid: Schema<LimitsSaid> = object({
   weight: optional(number()),
   order: optional(exactly('strict')),
 })
-export const limit: Schema<Wire<LimitView>> = named(
+export type Limit = Wire<LimitView>
+export const limit: Schema<Limit> = named(
   'Limit',
   object({
     target: either(object({ shared: said }), object({ queue: said, lane: optional(said) })),
@@ -496,7 +499,8 @@ export const slot = object({
 
 export const status: Schema<RunStatus> = oneOf(RUN_STATUSES)
 
-export const flow: Schema<Wire<FlowView>> = named(
+export type Flow = Wire<FlowView>
+export const flow: Schema<Flow> = named(
   'Flow',
   object({
     name: said,
@@ -508,7 +512,8 @@ export const flow: Schema<Wire<FlowView>> = named(
   }),
 )
 
-export const run: Schema<Wire<RunView>> = named(
+export type Run = Wire<RunView>
+export const run: Schema<Run> = named(
   'Run',
   object({
     id: said,
@@ -557,7 +562,8 @@ const member: Schema<Wire<RunMember>> = object({
   state: nullable(state),
   failure: nullable(object({ message: said })),
 })
-export const members: Schema<Wire<RunMembers>> = object({ open: all(member), failed: all(member) })
+export type Members = Wire<RunMembers>
+export const members: Schema<Members> = object({ open: all(member), failed: all(member) })
 
 export const group: Schema<Wire<GroupView>> = object({
   id: said,

@@ -62,7 +62,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * All queues with their jobs by state, what holds them, their workers and their pace.
+   * Lists queues with their jobs by state, their holds, their workers and their rates.
    *
    * @generated from rpc skep.v1.Operations.QueuesList
    */
@@ -192,7 +192,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Jobs, page by page: those that fit a query, or all.
+   * Lists jobs that match a query and filters, or all jobs.
    *
    * @generated from rpc skep.v1.Operations.JobsList
    */
@@ -262,7 +262,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Retries, cancels, buries, promotes, reschedules, removes or prioritizes jobs by their ids.
+   * Retries, cancels, buries, promotes, reschedules, removes or prioritizes jobs by id, or those of a queue that match.
    *
    * @generated from rpc skep.v1.Operations.JobsChange
    */
@@ -622,7 +622,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Makes an access token. Its text is shown in this answer and never again.
+   * Creates an access token. Only this response contains it.
    *
    * @generated from rpc skep.v1.Operations.TokensCreate
    */
@@ -632,7 +632,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Takes a token back. From then on nobody gets in with it.
+   * Revokes a token.
    *
    * @generated from rpc skep.v1.Operations.TokensRevoke
    */
