@@ -134,7 +134,7 @@ export class Arguments {
     throw usage(`--${name} is ${quote(text)}; use a number with a unit: 250ms, 30s, 5m, 2h, 7d or 2w.`)
   }
 
-  /** A moment: ISO 8601, or so long ago (`2h`). */
+  /** A time: ISO 8601, or with `ago` a duration before now (`2h`). */
   moment(name: string, options: { readonly ago?: boolean } = {}): Date | undefined {
     const text = this.text(name)
     if (text === undefined) return undefined
@@ -142,7 +142,7 @@ export class Arguments {
       return new Date(Date.now() - durationMs(text as Duration))
     const date = ISO.test(text) ? new Date(text) : new Date(Number.NaN)
     if (!Number.isNaN(date.getTime())) return date
-    const ago = options.ago === true ? ', or so long ago: 2h' : ''
+    const ago = options.ago === true ? ', or a duration before now: 2h' : ''
     throw usage(`--${name} is ${quote(text)}; use a date like 2026-01-31T09:00:00Z${ago}.`)
   }
 }
@@ -152,6 +152,13 @@ export function durationMs(duration: Duration): number {
   if (typeof duration === 'number') return duration
   const unit = /[a-z]+$/.exec(duration)?.[0] ?? 'ms'
   return Math.round(Number.parseFloat(duration) * (UNIT_MS[unit] ?? 1))
+}
+
+/** The fields that are defined. */
+export function given<T extends object>(
+  fields: T,
+): { readonly [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 }
 
 export function variableOf(flag: string): string {

@@ -1,14 +1,7 @@
-import {
-  FINAL_STATES,
-  type HoldKind,
-  JOB_STATES,
-  type JobState,
-  type QueueView,
-  type Skep,
-  type Worker,
-  type WorkerView,
-} from '../../index.ts'
-import type { Counterpart } from '../connect/backend.ts'
+import { FINAL_STATES, type HoldKind, type JobState, type Skep, type Worker } from '../../index.ts'
+import type { QueueSummary, WorkerSummary } from '../../operations/schema/outputs.ts'
+import type { OutputOf } from '../../operations/table.ts'
+import type { Backend } from '../connect/backend.ts'
 import { briefly } from '../explain-error.ts'
 import { type JobEvent, watchJobs } from '../format/event-lines.ts'
 
@@ -57,7 +50,7 @@ export interface Snapshot {
   /** Runs of flows that are running, by flow; those that failed count only where some run. */
   readonly flows: FlowRow
   /** The workers on the list, those that are gone among them. */
-  readonly presences: readonly WorkerView[]
+  readonly presences: readonly WorkerSummary[]
   /** Newest first. */
   readonly events: readonly JobEvent[]
 }
@@ -65,14 +58,13 @@ export interface Snapshot {
 const RATE_SECONDS = 5
 const HISTORY_SECONDS = 30
 const MOST_EVENTS = 200
-/** So many runs are counted, twice a second. */
-const MOST_RUNS = 1_000
-/** A queue that is faster than this does not tell of every success. */
+const FLOWS_MS = 2_000
+/** A queue that is faster than this does not show every success. */
 const CHATTY_PER_SECOND = 0.5
 
 /** Collects what happens, so that a view can show it at its own pace. */
 export class Board {
-  readonly #skep: Counterpart
+  readonly #backend: Backend
   readonly #where: string
   #own: ReadonlySet<string>
   readonly #workers: readonly Worker[]
@@ -83,10 +75,11 @@ export class Board {
   readonly #totals = { finished: 0, retried: 0, dead: 0 }
   readonly #events: JobEvent[] = []
   readonly #unwatch: () => void
-  #queues: readonly QueueView[] = []
+  #queues: readonly QueueSummary[] = []
   #servers = new Map<string, number>()
+  #flowsDueAt = 0
   #flows: FlowRow = { running: 0, failed: 0, names: [], isAll: true }
-  #presences: readonly WorkerView[] = []
+  #presences: readonly WorkerSummary[] = []
   #presence = { workers: 0, running: 0, slots: 0 }
   #status: Snapshot['status'] = 'connecting'
   #trouble: string | null = null
@@ -95,7 +88,7 @@ export class Board {
 
   /** `queues` are those that this process serves, with `skep`: it hears of every job of theirs that ends. */
   constructor(
-    skep: Counterpart,
+    backend: Backend,
     own: {
       readonly queues: ReadonlySet<string>
       readonly workers: readonly Worker[]
@@ -104,7 +97,7 @@ export class Board {
       readonly where?: string
     },
   ) {
-    this.#skep = skep
+    this.#backend = backend
     this.#where = own.where ?? 'The database'
     this.#own = own.queues
     this.#workers = own.workers
@@ -142,13 +135,12 @@ export class Board {
     if (this.#looking || this.#status === 'connecting') return
     this.#looking = true
     try {
-      const [queues, workers, running, failed] = await Promise.all([
-        this.#skep.queues.list(),
-        this.#skep.workers.list(),
-        this.#skep.runs.counts({ status: 'running', limit: MOST_RUNS }),
-        this.#skep.runs.counts({ status: 'failed', limit: MOST_RUNS }),
+      const [{ queues }, { workers }, flows] = await Promise.all([
+        this.#backend.call('queues.list', {}),
+        this.#backend.call('workers.list', {}),
+        this.#lookAtFlows(),
       ])
-      this.#flows = flowRow(running, failed)
+      this.#flows = flows
       this.#queues = [...queues].sort((a, b) => a.queue.localeCompare(b.queue))
       this.#presences = workers
       const here = workers.filter(({ life }) => life !== 'gone')
@@ -173,13 +165,18 @@ export class Board {
     }
   }
 
+  /** Counting runs costs more than the rest, so it is done less often. */
+  async #lookAtFlows(): Promise<FlowRow> {
+    if (Date.now() < this.#flowsDueAt) return this.#flows
+    const flows = flowRow(await this.#backend.call('flows.list', {}))
+    this.#flowsDueAt = Date.now() + FLOWS_MS
+    return flows
+  }
+
   snapshot(): Snapshot {
     const now = Date.now()
     const rows = this.#queues.map((queue): QueueRow => {
-      const states = Object.fromEntries(
-        JOB_STATES.map((state) => [state, queue[state]]),
-      ) as QueueRow['states']
-      const { oldestMs, hold } = queue
+      const { counts: states, oldestMs, hold } = queue
       const workers = this.#servers.get(queue.queue) ?? 0
       return { name: queue.queue, states, rate: this.#rateOf(queue.queue, now), oldestMs, hold, workers }
     })
@@ -225,7 +222,7 @@ export class Board {
   #noticeOthers(): void {
     const now = Date.now()
     for (const queue of this.#queues) {
-      const ended = FINAL_STATES.reduce((sum, state) => sum + queue[state], 0)
+      const ended = FINAL_STATES.reduce((sum, state) => sum + queue.counts[state], 0)
       const before = this.#lastDone.get(queue.queue)
       this.#lastDone.set(queue.queue, ended)
       if (!this.#own.has(queue.queue) && before !== undefined && ended > before)
@@ -265,16 +262,17 @@ export class Board {
   }
 }
 
-type RunCounts = Awaited<ReturnType<Skep['runs']['counts']>>
-
-function flowRow(running: RunCounts, failed: RunCounts): FlowRow {
-  const total = ({ counts }: RunCounts): number => counts.reduce((sum, { runs }) => sum + runs, 0)
+function flowRow({ flows, isAll }: OutputOf<'flows.list'>): FlowRow {
+  const total = (status: 'running' | 'failed'): number =>
+    flows.reduce((sum, { runs }) => sum + runs[status], 0)
   const names = new Map<string, number>()
-  for (const { flow, runs } of running.counts) names.set(flow, (names.get(flow) ?? 0) + runs)
+  for (const { name, runs } of flows) {
+    if (runs.running > 0) names.set(name, (names.get(name) ?? 0) + runs.running)
+  }
   return {
-    running: total(running),
-    failed: total(failed),
-    names: [...names].map(([name, runs]) => ({ name, running: runs })).sort((a, b) => b.running - a.running),
-    isAll: running.isAll,
+    running: total('running'),
+    failed: total('failed'),
+    names: [...names].map(([name, running]) => ({ name, running })).sort((a, b) => b.running - a.running),
+    isAll,
   }
 }

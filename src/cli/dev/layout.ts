@@ -1,4 +1,5 @@
-import { JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
+import { JOB_STATES, type JobState } from '../../index.ts'
+import type { WorkerSummary } from '../../operations/schema/outputs.ts'
 import type { JobEvent } from '../format/event-lines.ts'
 import { clock, compact, count, rate, span, sparkline } from '../format/numbers.ts'
 import { STATE_STYLES } from '../format/states.ts'
@@ -287,11 +288,11 @@ function flowLine({ flows }: Snapshot, options: FrameOptions): string[] {
 
 // ── workers ──────────────────────────────────────────────────────────────────────────────────────
 
-function workerTable(workers: readonly WorkerView[], most: number, options: FrameOptions): string[] {
+function workerTable(workers: readonly WorkerSummary[], most: number, options: FrameOptions): string[] {
   if (workers.length === 0) {
     return [title('WORKERS', options), lineOf([{ text: ' None is on the list.', style: 'dim' }], options)]
   }
-  const where = ({ host, pid }: WorkerView): string => `${clean(host)}:${pid}`
+  const where = ({ host, pid }: WorkerSummary): string => `${clean(host)}:${pid}`
   const width = Math.min(32, Math.max(...workers.map((worker) => widthOf(where(worker)))))
   const shown = [...workers].sort((a, b) => b.running - a.running).slice(0, most - 2)
   const rest = workers.length - shown.length

@@ -3,6 +3,7 @@ import { durationMs } from '../arguments.ts'
 import type { Call } from '../command.ts'
 import type { LoadedConfig } from '../connect/config-file.ts'
 import type { Reached } from '../connect/connect.ts'
+import { LocalBackend } from '../connect/local.ts'
 import type { Opened } from '../connect/open.ts'
 import { listen, openBrowser, type Serving, serverLogger, wantsBrowser } from '../connect/serve.ts'
 import { aborted, listenForStop, whenOutputCloses } from '../connect/stop.ts'
@@ -60,7 +61,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
     if (!stop.signal.aborted) stop.request()
   })
 
-  const board = new Board(skep, {
+  const board = new Board(new LocalBackend(skep, { by: 'skep dev', place: place.label }), {
     skep,
     queues: new Set(options.work.handlers.map(({ queue }) => queue.name)),
     workers: crew.workers,
@@ -100,7 +101,9 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
     serving = await openPort(call, opened, (text) => view.say(text))
     view.facts(factLines({ opened, at: serving?.at ?? null, work: options.work, hint: options.hint }))
     if (serving !== null && wantsBrowser(call)) void openBrowser(serving.at.url)
-    if (await connect(opened, board, stop.signal)) {
+    if (
+      await connect({ place, ready: () => skep.ready(), migrate: () => skep.migrate() }, board, stop.signal)
+    ) {
       await Promise.race([crew.begin(options.work), aborted(stop.signal)])
       reloader?.onChange((files) => reloads?.ask(files))
       const stopProducing = options.produce?.((queue, what) => board.say(queue, what))
@@ -215,19 +218,24 @@ function makeView(
   return isLive ? liveView(call, shown) : plainView(call, shown)
 }
 
+interface Connectable extends Pick<Reached, 'place'> {
+  ready(): Promise<unknown>
+  migrate(): Promise<unknown>
+}
+
 /**
- * Waits until the store answers. One that is away may come back, so it goes on trying and says so; a schema that is too
- * new does not get better by waiting. False when somebody said stop meanwhile.
+ * Waits until the store is available, and reports failures. A schema that is too new is an error. False if it was stopped
+ * meanwhile.
  */
 export async function connect(
-  { skep, place }: Pick<Reached, 'skep' | 'place'>,
+  { place, ready, migrate }: Connectable,
   board: Board,
   stop: AbortSignal,
 ): Promise<boolean> {
   let migrated = false
   for (let failures = 1; !stop.aborted; failures++) {
     try {
-      await skep.ready()
+      await ready()
       board.set('running')
       await board.look()
       return true
@@ -236,8 +244,8 @@ export async function connect(
       const { code, fix } = report
       const isOld = code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED'
       if (isOld && !migrated && place.kind !== 'server') {
-        // Whoever starts a development session wants it to run; the tables are ours alone.
-        await skep.migrate()
+        // A development session migrates by itself; the tables are Skep's alone.
+        await migrate()
         migrated = true
         continue
       }

@@ -1,4 +1,5 @@
-import type { RunMembers, RunView, StepOutline, StepStatus, WorkOutline } from '../../index.ts'
+import type { StepOutline, StepStatus, WorkOutline } from '../../index.ts'
+import type { Members, Run } from '../../operations/schema/outputs.ts'
 import type { Paint, Style } from '../output.ts'
 import {
   type Block,
@@ -16,10 +17,10 @@ import { clean } from './text.ts'
 
 /** A run that is drawn, with what is known about those it waits for. */
 export interface GraphRun {
-  readonly view: RunView
-  readonly members: RunMembers
+  readonly view: Run
+  readonly members: Members
   /** Its branches and theirs. */
-  readonly branches: readonly RunView[]
+  readonly branches: readonly Run[]
 }
 
 export interface GraphOptions {
@@ -81,7 +82,7 @@ class Drawing {
   }
 
   /** A step of a flow, or of a branch whose run is `view`: null while there is none. */
-  step(step: StepOutline, view: RunView | null, path: string): Block {
+  step(step: StepOutline, view: Run | null, path: string): Block {
     switch (step.kind) {
       case 'parallel':
         return forked(this.#branches(step, view, path), null)
@@ -103,15 +104,11 @@ class Drawing {
     }
   }
 
-  #sequence(steps: readonly StepOutline[], view: RunView | null, path: string): Block {
+  #sequence(steps: readonly StepOutline[], view: Run | null, path: string): Block {
     return chained(steps.map((step, index) => this.step(step, view, `${path}.${index}`)))
   }
 
-  #branches(
-    { branches }: Extract<StepOutline, { kind: 'parallel' }>,
-    view: RunView | null,
-    path: string,
-  ): Way[] {
+  #branches({ branches }: Extract<StepOutline, { kind: 'parallel' }>, view: Run | null, path: string): Way[] {
     return branches.map(({ name, work }, n) => {
       if (!('branch' in work)) return { block: inkOf(...this.#member(name, work, view, path, n)) }
       const own = this.#branchRun(work.branch, view, path, n)
@@ -132,7 +129,7 @@ class Drawing {
 
   // ── how a run stands to a step ─────────────────────────────────────────────────────────────────
 
-  #markOf(step: StepOutline, view: RunView | null, path: string): Mark | null {
+  #markOf(step: StepOutline, view: Run | null, path: string): Mark | null {
     // Without a run there is nothing to mark; a branch without one has not begun, or is not kept.
     if (this.#run === null) return null
     const status = view?.position.steps.find((one) => one.path === path)?.status ?? 'todo'
@@ -142,7 +139,7 @@ class Drawing {
     return step.kind === 'sleep' || step.kind === 'signal' ? 'waits' : status
   }
 
-  #label(step: StepOutline, view: RunView | null, path: string): Ink[] {
+  #label(step: StepOutline, view: Run | null, path: string): Ink[] {
     const mark = this.#markOf(step, view, path)
     const more = this.#more(step, view, mark, path)
     // How many there are is known of the present step, and only of that.
@@ -166,7 +163,7 @@ class Drawing {
   }
 
   /** What the present step waits for. */
-  #more(step: StepOutline, view: RunView | null, mark: Mark | null, path: string): Ink[] {
+  #more(step: StepOutline, view: Run | null, mark: Mark | null, path: string): Ink[] {
     if (step.kind === 'repeat') {
       const round = view?.position.steps.find((one) => one.path === path)?.round ?? null
       const most = count(step.most)
@@ -181,13 +178,13 @@ class Drawing {
   }
 
   /** A branch that is one job, or a flow of its own. */
-  #member(name: string, work: WorkOutline, view: RunView | null, path: string, n: number): Ink[] {
+  #member(name: string, work: WorkOutline, view: Run | null, path: string, n: number): Ink[] {
     const mark = this.#memberMark(view, path, n)
     const flow = 'flow' in work ? ` (flow ${clean(work.flow)})` : ''
     return [...marked(mark), { text: clean(name) + flow, ...styleOf(mark) }]
   }
 
-  #memberMark(view: RunView | null, path: string, n: number): Mark | null {
+  #memberMark(view: Run | null, path: string, n: number): Mark | null {
     if (this.#run === null) return null
     const status = view?.position.steps.find((one) => one.path === path)?.status ?? 'todo'
     if (status !== 'current' || view === null) return status
@@ -199,7 +196,7 @@ class Drawing {
   }
 
   /** The run of a branch: of the group that its run waits for, or the last one there was. */
-  #branchRun(flow: string, view: RunView | null, path: string, n: number): RunView | null {
+  #branchRun(flow: string, view: Run | null, path: string, n: number): Run | null {
     if (this.#run === null || view === null) return null
     const status = view.position.steps.find((one) => one.path === path)?.status ?? 'todo'
     if (status === 'todo' || status === 'skipped') return null
@@ -211,7 +208,7 @@ class Drawing {
   // ── for narrow terminals ───────────────────────────────────────────────────────────────────────
 
   /** One line for each step, with those inside below it. */
-  tree(steps: readonly StepOutline[], view: RunView | null, path: string): (readonly Ink[])[] {
+  tree(steps: readonly StepOutline[], view: Run | null, path: string): (readonly Ink[])[] {
     return steps.flatMap((step, index) => {
       const at = path === '' ? String(index) : `${path}.${index}`
       const name = step.kind === 'when' ? [{ text: '◇ ' }] : []
@@ -219,7 +216,7 @@ class Drawing {
     })
   }
 
-  #inside(step: StepOutline, view: RunView | null, path: string): (readonly Ink[])[] {
+  #inside(step: StepOutline, view: Run | null, path: string): (readonly Ink[])[] {
     if (step.kind === 'repeat') return hung([this.tree(step.body, view, `${path}.body`)])
     if (step.kind === 'when') {
       const sides = this.#sides(step, path).filter(([, steps]) => steps.length > 0)

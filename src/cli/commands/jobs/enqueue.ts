@@ -54,7 +54,7 @@ export const enqueueCommand: Command = {
     return reaching(call, { create: !args.on('dry-run') }, async (opened) => {
       const queue = queueOf(opened, name, mode)
       if (onlySays(call, `enqueue a job in ${queue.name}`, { queue: queue.name, payload })) return EXIT.ok
-      const job = await opened.skep.enqueue(queue, payload, options)
+      const job = await opened.backend.enqueue(queue, payload, options)
       if (job.duplicate) out.note('There is such a job already, so nothing was enqueued; this is it.')
       if (wait === undefined) {
         if (out.json) out.object({ id: job.id, queue: name, duplicate: job.duplicate })
@@ -79,12 +79,12 @@ const LAST_LOOK_MS = 10_000
  * Warns once when no live worker handles the queue of a job that is due: waiting for its result would otherwise look like a
  * hang. Looks less and less often, because a worker may also exit later.
  */
-function warnWithoutWorker({ skep, server }: Reached, id: string, out: Output): () => void {
+function warnWithoutWorker({ backend, server }: Reached, id: string, out: Output): () => void {
   let timer: NodeJS.Timeout | undefined
   let stopped = false
   const look = async (waitedMs: number): Promise<void> => {
     // A token may not be allowed to see that, and the store may be away: the wait itself reports what matters.
-    const { queue, causes = [] } = (await skep.jobs.explain(id).catch(() => null)) ?? {}
+    const { queue, causes = [] } = (await backend.call('jobs.explain', { id }).catch(() => null)) ?? {}
     if (stopped) return
     const kinds = causes.map(({ cause }) => cause)
     if (!kinds.includes('no-worker') || kinds.includes('not-due')) return next(waitedMs * 2)
