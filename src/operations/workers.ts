@@ -9,7 +9,7 @@ export const workersList = operation({
   name: 'workers.list',
   method: 'GET',
   path: '/workers',
-  summary: 'The workers of this space, on all machines.',
+  summary: 'Lists the workers of the space, on all machines.',
   scope: 'read',
   input: nothing,
   output: object({ workers: all(worker) }),
@@ -33,11 +33,11 @@ export const workersCommand = operation({
   target: (input) => `${input.command} worker ${input.id}`,
   async run(input, { skep, caller }) {
     const found = (await skep.workers.list()).find((one) => one.id === input.id)
-    // A caller who does not see all of its queues would stop jobs of others with it.
+    // A worker may serve queues that the caller does not see.
     const isMine = found?.queues.every((queue) => sees(caller, queue)) ?? false
-    const told = isMine ? await skep.workers[input.command](input.id, { by: caller.name }) : null
-    if (told === null) throw notFound(`worker "${input.id}"`)
-    return summaryOf(told, () => true)
+    const commanded = isMine ? await skep.workers[input.command](input.id, { by: caller.name }) : null
+    if (commanded === null) throw notFound(`worker "${input.id}"`)
+    return summaryOf(commanded, () => true)
   },
 })
 

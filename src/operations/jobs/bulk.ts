@@ -22,8 +22,7 @@ export const bulkStart = operation({
   name: 'bulk.start',
   method: 'POST',
   path: '/bulk',
-  summary:
-    'Does one thing to all jobs that fit a query, in the background. Ask jobs.count first how many these are.',
+  summary: 'Starts a bulk action on all jobs that match a query. Count them first with jobs.count.',
   scope: 'operate',
   input: object({
     action: bulkAction,
@@ -52,7 +51,7 @@ export const bulkStart = operation({
     const to = queue === undefined ? (when === undefined ? '' : ` to ${when}`) : ` to ${queue}`
     return `${what}: ${query === '' ? 'all jobs' : query}${to}`
   },
-  // What is moved comes into that queue, so the caller must have it.
+  // Jobs are moved into that queue, so the caller must have access to it.
   queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
   async run({ at: when, delay, ...input }, { skep, caller }) {
     const query = scopedQuery(caller, input.query)
@@ -71,7 +70,7 @@ export const bulkList = operation({
   name: 'bulk.list',
   method: 'GET',
   path: '/bulk',
-  summary: 'The bulk actions that run or have ended within a week, newest first.',
+  summary: 'Lists bulk actions that are running or ended within a week, newest first.',
   scope: 'read',
   input: nothing,
   output: object({ bulks: all(bulk) }),
@@ -85,7 +84,7 @@ export const bulkGet = operation({
   name: 'bulk.get',
   method: 'GET',
   path: '/bulk/:id',
-  summary: 'How far a bulk action is.',
+  summary: 'Returns the progress of a bulk action.',
   scope: 'read',
   input: object({ id: id('a bulk action') }),
   output: bulk,
@@ -96,7 +95,7 @@ export const bulkStop = operation({
   name: 'bulk.stop',
   method: 'POST',
   path: '/bulk/:id/stop',
-  summary: 'Stops a bulk action. What it has done stays done.',
+  summary: 'Stops a bulk action. Changes already made are kept.',
   scope: 'operate',
   input: object({ id: id('a bulk action') }),
   output: bulk,
@@ -109,7 +108,7 @@ export const bulkStop = operation({
   },
 })
 
-/** A query may tell of queues that a caller does not see, so such a caller sees its own actions alone. */
+/** A query may name queues that a caller does not see, so such a caller sees its own actions only. */
 function isMine({ caller }: Context, { by }: BulkView): boolean {
   return seesAll(caller) || by === caller.name
 }

@@ -10,11 +10,11 @@ export const deadNoticesList = operation({
   method: 'GET',
   path: '/dead-notices',
   summary:
-    'Notices of NATS that were delivered too often without an answer, oldest first. Their jobs are in the store.',
+    'Lists notices of NATS that were delivered too often without an ack, oldest first. Their jobs are in the store.',
   scope: 'read',
   input: object(paged),
   output: object({
-    hasNotices: flag('Whether the notifier of this server has notices at all: NATS has, others do not.'),
+    hasNotices: flag('Whether the notifier of this server has notices: only NATS does.'),
     notices: all(deadNotice),
     cursor: nextPage,
   }),

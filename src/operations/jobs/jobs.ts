@@ -31,7 +31,7 @@ export const jobsCount = operation({
   name: 'jobs.count',
   method: 'GET',
   path: '/jobs-count',
-  summary: 'How many jobs fit a query: exactly, or at least so many.',
+  summary: 'Counts the jobs that match a query, exactly or up to a cap.',
   scope: 'read',
   input: object({
     query: optional(matchingQuery),
@@ -41,7 +41,7 @@ export const jobsCount = operation({
   }),
   output: object({
     count,
-    isExact: flag('False: there are at least so many.'),
+    isExact: flag('False: there are at least this many.'),
     cursor: optional(nextPage),
     searched: optional(count),
   }),
@@ -61,7 +61,8 @@ export const jobsGet = operation({
   name: 'jobs.get',
   method: 'GET',
   path: '/jobs/:id',
-  summary: 'One job: what happened to it, why it is where it is, and what it belongs to.',
+  summary:
+    'Returns a job with its timeline, its attempts, an explanation of its state and what it belongs to.',
   scope: 'read',
   input: object({ id: id('a job') }),
   output: jobDetail,
@@ -74,8 +75,7 @@ export const jobsExplain = operation({
   name: 'jobs.explain',
   method: 'GET',
   path: '/jobs/:id/explain',
-  summary:
-    'Why a job is not running, or what became of it. By the id of a run or a group: what it waits for.',
+  summary: 'Explains why a job, a run or a group is waiting, or how it ended.',
   scope: 'read',
   input: object({ id: id('a job, a run or a group') }),
   output: explanation,
@@ -92,11 +92,11 @@ export const jobsLogs = operation({
   name: 'jobs.logs',
   method: 'GET',
   path: '/jobs/:id/logs',
-  summary: 'The lines that the handlers of a job wrote, oldest first, and how far it is.',
+  summary: 'Returns the log of a job, oldest line first, and its progress.',
   scope: 'read',
   input: object({
     id: id('a job'),
-    after: optional(whole({ about: 'Only lines after this place: the cursor of the page before.' })),
+    after: optional(whole({ about: 'Only lines after this position: the cursor of the previous page.' })),
     limit: optional(whole({ min: 1, max: 1_000 })),
   }),
   output: logPage,

@@ -7,15 +7,14 @@ import { type SavedView, savedView } from '../schema/outputs.ts'
 import { all, object, text } from '../schema/schema.ts'
 
 const KIND = 'view'
-/** So many may be kept in a space. */
+/** The maximum number per space. */
 const MOST = 200
 
 export const viewsList = operation({
   name: 'views.list',
   method: 'GET',
   path: '/views',
-  summary:
-    'Queries that somebody has saved under a name, for everybody who sees all queues of the space, and for himself.',
+  summary: 'Lists saved queries. Callers that see all queues of the space share them; others see their own.',
   scope: 'read',
   input: nothing,
   output: object({ views: all(savedView) }),
@@ -28,7 +27,7 @@ export const viewsPut = operation({
   name: 'views.put',
   method: 'PUT',
   path: '/views',
-  summary: 'Saves a query under a name, or another one under the same name.',
+  summary: 'Saves a query under a name, replacing the previous one.',
   scope: 'operate',
   input: object({ name: text({ min: 1, max: 100 }), query: queryText }),
   output: savedView,
@@ -77,12 +76,12 @@ async function saved({ skep }: Context): Promise<readonly SavedView[]> {
   return views.sort((a, b) => a.name.localeCompare(b.name))
 }
 
-/** A query may tell of queues that a caller does not see, so such a caller has its own views alone. */
+/** A query may name queues that a caller does not see, so such a caller sees its own views only. */
 function isMine({ caller }: Context, { by }: SavedView): boolean {
   return seesAll(caller) || by === caller.name
 }
 
-/** The same name is the same view, whoever saves it; of those who do not see all queues each has names of its own. */
+/** Views are identified by name. Callers that do not see all queues have names of their own. */
 function idOf(caller: Caller, name: string): string {
   const whose = seesAll(caller) ? '' : `${caller.name}\n`
   return createHash('sha256').update(`${whose}${name}`).digest('hex').slice(0, 16)

@@ -17,7 +17,7 @@ const holding = object({
   ...target,
   reason: optional(reason),
   for: optional(duration),
-  wait: optional(flag('Answers when every live worker has handed back what it had not started.')),
+  wait: optional(flag('Respond when every live worker has returned its prefetched jobs.')),
   timeout: optional(duration),
 })
 const held = object({ holds })
@@ -27,7 +27,7 @@ export const holdsList = operation({
   name: 'holds.list',
   method: 'GET',
   path: '/holds',
-  summary: 'All that keeps jobs from starting: blocks first, then the oldest.',
+  summary: 'Lists active pauses and blocks: blocks first, then the oldest.',
   scope: 'read',
   input: nothing,
   output: held,
@@ -40,7 +40,7 @@ export const holdsPause = operation({
   name: 'holds.pause',
   method: 'POST',
   path: '/holds/pause',
-  summary: 'Keeps jobs from starting until they are resumed. Jobs that run go on.',
+  summary: 'Pauses queues: no jobs start until they are resumed. Running jobs continue.',
   scope: 'operate',
   input: holding,
   output: held,
@@ -53,7 +53,7 @@ export const holdsResume = operation({
   name: 'holds.resume',
   method: 'POST',
   path: '/holds/resume',
-  summary: 'Takes a pause on this very target away.',
+  summary: 'Removes the pause on this target.',
   scope: 'operate',
   input: object(target),
   output: released,
@@ -71,7 +71,7 @@ export const holdsBlock = operation({
   name: 'holds.block',
   method: 'POST',
   path: '/holds/block',
-  summary: 'Like a pause, for admins: both must be gone before anything starts.',
+  summary: 'Blocks queues. Like a pause, for admins: jobs start when neither remains.',
   scope: 'admin',
   input: holding,
   output: held,
@@ -84,7 +84,7 @@ export const holdsUnblock = operation({
   name: 'holds.unblock',
   method: 'POST',
   path: '/holds/unblock',
-  summary: 'Takes a block on this very target away.',
+  summary: 'Removes the block on this target.',
   scope: 'admin',
   input: object(target),
   output: released,
@@ -98,7 +98,7 @@ export const holdsUnblock = operation({
   },
 })
 
-/** What is on more than one queue concerns everybody whose queues may be among them. */
+/** A hold on several queues is shown to every caller whose queues may be among them. */
 function shownHolds(caller: Caller, all: readonly HoldView[]): readonly Wire<HoldView>[] {
   return toWire(all.filter(({ queue }) => queue === null || concerns(caller, queue)))
 }

@@ -45,14 +45,14 @@ export const queuesGet = operation({
   name: 'queues.get',
   method: 'GET',
   path: '/queues/:queue',
-  summary: 'One queue with its limits, its pace over time and how it was declared.',
+  summary: 'Returns a queue with its limits, its rates over time and its declaration.',
   scope: 'read',
   input: object({ queue: queueName, range: optional(range) }),
   output: queueDetail,
   queuesOf: ({ queue }) => [queue],
   async run(input, context): Promise<QueueDetail> {
     const { skep, services } = context
-    const [[summary], limits, series, told, explanation, holds, deploys] = await Promise.all([
+    const [[summary], limits, series, declaration, explanation, holds, deploys] = await Promise.all([
       summariesOf(context, [input.queue]),
       skep.limits.list(input.queue),
       seriesOf(context, input),
@@ -64,7 +64,7 @@ export const queuesGet = operation({
     if (summary === undefined) throw notFound(`queue "${input.queue}"`)
     return {
       ...summary,
-      // Beside what holds all of it, what holds one of its lanes.
+      // Also the holds on its lanes.
       holds: [
         ...summary.holds,
         ...toWire(holds.filter(({ queue, lane }) => lane !== null && queue === input.queue)),
@@ -72,7 +72,7 @@ export const queuesGet = operation({
       limits: toWire(limits),
       series,
       deploys: toWire(deploys),
-      card: told && cardOf(told),
+      card: declaration && cardOf(declaration),
       explanation: toWire(explanation),
     }
   },
@@ -82,11 +82,11 @@ export const queuesLanes = operation({
   name: 'queues.lanes',
   method: 'GET',
   path: '/queues/:queue/lanes',
-  summary: 'The lanes of a queue that have work, or those of them whose keys begin with a text.',
+  summary: 'Lists the lanes of a queue that have jobs, optionally by prefix.',
   scope: 'read',
   input: object({
     queue: queueName,
-    prefix: optional(text({ max: 512, about: 'Only lanes whose keys begin with it.' })),
+    prefix: optional(text({ max: 512, about: 'Only lanes whose keys begin with this string.' })),
     ...paged,
   }),
   output: object({ lanes: all(lane), cursor: nextPage }),
@@ -102,14 +102,15 @@ export const limitsList = operation({
   name: 'limits.list',
   method: 'GET',
   path: '/limits',
-  summary: 'What was said about limits, in code and at run time: of all queues, or of one with its lanes.',
+  summary:
+    'Lists the limits declared in code and changed at run time, of all queues or of one with its lanes.',
   scope: 'read',
   input: object({ queue: optional(queueName) }),
   output: object({ limits: all(limit) }),
   queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
   async run(input, { skep, caller }) {
     const limits = await skep.limits.list(input.queue)
-    // A limit that queues share is of no queue, so only those who see all queues see it.
+    // A shared limit belongs to no queue, so only callers that see all queues see it.
     const mine = limits.filter(({ target }) =>
       'queue' in target ? sees(caller, target.queue) : seesAll(caller),
     )
@@ -123,7 +124,7 @@ export const queuesLimit = operation({
   name: 'queues.limit',
   method: 'PUT',
   path: '/queues/:queue/limits',
-  summary: 'Changes limits of a queue or of one of its lanes, over what code declares.',
+  summary: 'Changes limits of a queue or a lane at run time, over those declared in code.',
   scope: 'operate',
   input: object({
     ...limitInput,
@@ -136,7 +137,7 @@ export const queuesLimit = operation({
   target: ({ queue, lane: one }) => wordsOf(queue, one),
   async run(input, { skep }) {
     if (typeof input.limits !== 'object' || input.limits === null) throw invalid('limits', 'an object')
-    // Skep judges every field of it, and says which one is wrong.
+    // Skep validates every field.
     const limits = input.limits as QueueLimitOptions
     return toWire(await skep.limits.set(limitTarget(input) as { queue: string }, limits)) as LimitWire
   },
@@ -146,7 +147,7 @@ export const queuesUnlimit = operation({
   name: 'queues.unlimit',
   method: 'DELETE',
   path: '/queues/:queue/limits',
-  summary: 'Takes back all limits that were changed at run time: what code declares counts again.',
+  summary: 'Discards limits changed at run time and uses those declared in code.',
   scope: 'operate',
   input: object(limitInput),
   output: limit,
@@ -173,13 +174,13 @@ export const queuesPurge = operation({
   method: 'POST',
   path: '/queues/:queue/purge',
   summary:
-    'Removes all jobs of a queue that do not run, or those in some states; with dryRun it only counts them.',
+    'Removes jobs of a queue that are not running, all or those that match; with dryRun it only counts them.',
   scope: 'operate',
   input: object({
     queue: queueName,
     ...filters,
     dryRun: optional(flag('Only count.')),
-    confirm: optional(text({ max: 128, about: 'The name of the queue again, so that it is meant.' })),
+    confirm: optional(text({ max: 128, about: 'The name of the queue again, as a confirmation.' })),
   }),
   output: object({ removed: count, running: count, counts: record(count) }),
   queuesOf: ({ queue }) => [queue],
@@ -188,7 +189,7 @@ export const queuesPurge = operation({
   async run({ queue, dryRun = false, confirm, ...rest }, { skep, caller }) {
     if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
     if (!dryRun && confirm !== queue) {
-      throw invalid('confirm', `the name of the queue, "${queue}", because what is purged does not come back`)
+      throw invalid('confirm', `the name of the queue, "${queue}", because a purge cannot be undone`)
     }
     const summary = await skep.queues.purge(queue, { ...filterOf(rest), dryRun })
     return { removed: dryRun ? 0 : summary.jobs, running: summary.running, counts: summary.states }
@@ -200,18 +201,18 @@ export const queuesDrop = operation({
   method: 'POST',
   path: '/queues/:queue/drop',
   summary:
-    'Removes a queue that is not in use, with its finished jobs, limits, holds and declaration; with force also its waiting jobs.',
+    'Removes an unused queue with its finished jobs, limits, holds and declaration; with force also its waiting jobs.',
   scope: 'admin',
   input: object({
     queue: queueName,
-    force: optional(flag('Also remove the jobs that wait.')),
+    force: optional(flag('Also remove waiting jobs.')),
     dryRun: optional(flag('Only count.')),
-    confirm: optional(text({ max: 128, about: 'The name of the queue again, so that it is meant.' })),
+    confirm: optional(text({ max: 128, about: 'The name of the queue again, as a confirmation.' })),
   }),
   output: object({
     queue: queueName,
     dryRun: flag('Nothing was changed.'),
-    known: flag('There was something under this name.'),
+    known: flag('Whether anything was stored under this name.'),
     jobs: count,
     states: record(count),
     limits: count,
@@ -223,10 +224,7 @@ export const queuesDrop = operation({
   async run({ queue, force = false, dryRun = false, confirm }, { skep, caller }) {
     if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
     if (!dryRun && confirm !== queue) {
-      throw invalid(
-        'confirm',
-        `the name of the queue, "${queue}", because what is dropped does not come back`,
-      )
+      throw invalid('confirm', `the name of the queue, "${queue}", because a drop cannot be undone`)
     }
     return skep.queues.drop(queue, { force, dryRun })
   },

@@ -18,7 +18,7 @@ export const spacesList = operation({
   name: 'spaces.list',
   method: 'GET',
   path: '/spaces',
-  summary: 'The spaces that have jobs, with how many: all of the store, or those that the caller may use.',
+  summary: 'Lists the spaces that have jobs, with their numbers, as far as the caller may use them.',
   scope: 'admin',
   input: nothing,
   output: object({ spaces: all(space) }),

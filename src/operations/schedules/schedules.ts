@@ -35,11 +35,11 @@ export const schedulesList = operation({
   name: 'schedules.list',
   method: 'GET',
   path: '/schedules',
-  summary: 'The schedules, by id, with what they say in words.',
+  summary: 'Lists schedules by id, with a description of each.',
   scope: 'read',
   input: object({
     ...paged,
-    owner: optional(text({ max: 256, about: 'Only those that this owner declared.' })),
+    owner: optional(text({ max: 256, about: 'Only schedules declared by this owner.' })),
   }),
   output: object({ schedules: all(schedule), cursor: nextPage }),
   async run(input, context) {
@@ -53,11 +53,11 @@ export const schedulesGet = operation({
   name: 'schedules.get',
   method: 'GET',
   path: '/schedules/:id',
-  summary: 'One schedule and its next slots, with the changes of the clocks marked.',
+  summary: 'Returns a schedule and its next slots, with clock changes marked.',
   scope: 'read',
   input: object({
     id: id('a schedule'),
-    count: optional(whole({ min: 1, max: 1_000, about: 'How many of its slots; 10 if it is not said.' })),
+    count: optional(whole({ min: 1, max: 1_000, about: 'The number of slots. Default: 10.' })),
   }),
   output: object({ schedule, next: all(slot) }),
   async run(input, context) {
@@ -72,11 +72,9 @@ export const schedulesGet = operation({
 
 const timing = {
   cron: optional(
-    text({ max: 256, about: 'Five fields, or six with seconds first, or @daily and the like.' }),
+    text({ max: 256, about: 'Five fields, six with seconds first, or a shortcut such as @daily.' }),
   ),
-  timeZone: optional(
-    text({ max: 64, about: 'The zone in which the expression is read. UTC if it is not said.' }),
-  ),
+  timeZone: optional(text({ max: 64, about: 'Time zone of the expression. Default: UTC.' })),
   every: optional(duration),
 } as const
 
@@ -100,7 +98,7 @@ export const schedulesPut = operation({
   name: 'schedules.put',
   method: 'PUT',
   path: '/schedules/:id',
-  summary: 'Makes a schedule, or changes one that was made at run time.',
+  summary: 'Creates a schedule, or changes one that was created at run time.',
   scope: 'operate',
   input: definition,
   output: schedule,
@@ -121,7 +119,7 @@ export const schedulesPause = operation({
   name: 'schedules.pause',
   method: 'POST',
   path: '/schedules/:id/pause',
-  summary: 'Stops a schedule from making jobs.',
+  summary: 'Pauses a schedule.',
   scope: 'operate',
   input: object({ id: id('a schedule'), reason: optional(reason) }),
   output: schedule,
@@ -138,7 +136,7 @@ export const schedulesResume = operation({
   name: 'schedules.resume',
   method: 'POST',
   path: '/schedules/:id/resume',
-  summary: 'Lets a paused schedule go on with its first slot in the future.',
+  summary: 'Resumes a paused schedule from its next slot.',
   scope: 'operate',
   input: object({ id: id('a schedule') }),
   output: schedule,
@@ -154,7 +152,7 @@ export const schedulesRun = operation({
   name: 'schedules.run',
   method: 'POST',
   path: '/schedules/:id/run',
-  summary: 'Makes a job of a schedule now, beside its slots.',
+  summary: 'Enqueues a job of a schedule now, in addition to its slots.',
   scope: 'operate',
   input: object({ id: id('a schedule') }),
   output: object({ id: said, duplicate: flag() }),
@@ -170,11 +168,11 @@ export const schedulesRemove = operation({
   name: 'schedules.remove',
   method: 'DELETE',
   path: '/schedules/:id',
-  summary: 'Removes a schedule. Its jobs stay.',
+  summary: 'Removes a schedule. Its jobs are kept.',
   scope: 'operate',
   input: object({
     id: id('a schedule'),
-    force: optional(flag('Also one that is declared in code; it comes back with the next start.')),
+    force: optional(flag('Also a schedule declared in code; it is created again at the next start.')),
   }),
   output: object({}),
   target: (input) => `schedule ${input.id}`,
@@ -189,7 +187,7 @@ export const schedulesPreview = operation({
   name: 'schedules.preview',
   method: 'GET',
   path: '/schedules-preview',
-  summary: 'What an expression or an interval means in words, and when it would come next.',
+  summary: 'Describes an expression or an interval, and returns its next slots.',
   scope: 'read',
   input: object({ ...timing, count: optional(whole({ min: 1, max: 1_000 })) }),
   output: object({ words: said, next: all(slot) }),

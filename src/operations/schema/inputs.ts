@@ -77,7 +77,7 @@ export const queryText: Schema<string> = text({ max: 16_384, about: 'A query in 
 
 export const matchingQuery: Schema<string> = { ...queryText, matches: 'query' }
 
-export const range: Schema<Range> = oneOf(RANGES, 'How far back.')
+export const range: Schema<Range> = oneOf(RANGES, 'The time range.')
 
 export const state: Schema<JobState> = oneOf(JOB_STATES)
 
@@ -132,7 +132,11 @@ export const priorityMode: Schema<PriorityMode> = oneOf(
 /** For `reschedule`. */
 export const at: Schema<string> = moment('When the jobs are due. A past time means now.')
 
-export const priority: Schema<number> = whole({ min: -100, max: 100, about: 'Higher starts earlier.' })
+export const priority: Schema<number> = whole({
+  min: -100,
+  max: 100,
+  about: 'Higher priorities start earlier.',
+})
 
 /** The fields of every paged list. */
 export const paged: {

@@ -462,7 +462,7 @@ const scheduleFields: Schema<Wire<ScheduleView>> = object({
   queue: said,
   cron: nullable(object({ expression: said, timeZone: said })),
   every: nullable(object({ ms: number(), from: oneOf(['grid', 'last-run']) })),
-  payload: json('Null if a function makes it, or if the caller may not see it.'),
+  payload: json('Null if a function creates it, or if the caller may not see it.'),
   dynamic: flag(),
   missed: oneOf(['skip', 'once', 'all']),
   graceMs: number(),

@@ -1,13 +1,13 @@
 /**
- * What a person should know of, in plain words, the worst first. Each rule is a pure function of what was seen; nothing here asks
- * anybody. A rule that is not sure says nothing: a list that cries for nothing is not read.
+ * Open issues, the worst first. Each rule is a pure function of what was read. A rule that is not sure reports nothing: false
+ * alarms make a list useless.
  */
 
 import { countText, manyText, matchesPattern, type QueueExplanation, spanText } from '../../index.ts'
 import type { Attention, QueueSummary } from '../schema/outputs.ts'
 
 const MINUTE = 60_000
-/** A queue whose oldest job waits longer than this, and longer than at the last look, is behind. */
+/** A queue whose oldest job waits longer than this, and longer than before, is behind. */
 const LONG_MS = 5 * MINUTE
 /** Runs that failed, of those of the last ten minutes. */
 const FAILING_SHARE = 0.2
@@ -15,18 +15,18 @@ const FAILING_RUNS = 10
 const LAG_MS = 500
 /** Two versions at once are a deploy; after this they are an accident. */
 const SKEW_MS = 10 * MINUTE
-/** More queues than this are told of together. */
+/** More queues than this are reported together. */
 const MOST_ALONE = 3
-/** A slot that is so late was not fired. */
+/** A slot that is later than this was not fired. */
 const LATE_MS = 2 * MINUTE
 
-/** What was seen. */
+/** What was read. */
 export interface Sight {
   readonly now: number
   readonly queues: readonly QueueSummary[]
-  /** Of the last ten minutes, queue by queue. */
+  /** Over the last ten minutes, by queue. */
   readonly ends: readonly { readonly queue: string; readonly done: number; readonly failed: number }[]
-  /** How long the oldest job of each queue waited at an earlier look, some time ago. */
+  /** How long the oldest job of each queue waited some time ago. */
   readonly before: ReadonlyMap<string, number>
   /** Why jobs wait, of the queues that are behind or have a lane that is held. */
   readonly explained: ReadonlyMap<string, QueueExplanation>
@@ -106,7 +106,7 @@ function held({ queue, counts, hold, holds }: QueueSummary): Attention[] {
   return [{ level: 'warning', kind: 'held', text, link: linkOf(queue) }]
 }
 
-/** Lanes that are paused or blocked and have jobs. Several of one queue are told of together. */
+/** Lanes that are paused or blocked and have jobs. Several of one queue are reported together. */
 function heldLanes({ queue, hold }: QueueSummary, { explained }: Sight): Attention[] {
   const lanes = (explained.get(queue)?.causes ?? []).filter(
     ({ cause, lanes: of }) => cause === 'held' && of > 0,
@@ -229,7 +229,7 @@ function lateSchedules({ schedules, now }: Sight): Attention[] {
     }))
 }
 
-/** One that has all it may have, has had it for long, and lets others wait. Its stream lives, so nobody takes its jobs away. */
+/** A receiver that has used all credits for long. Its stream is alive, so its jobs are not handed to others. */
 function stuckReceivers({ receivers, queues, now }: Sight): Attention[] {
   return receivers.flatMap(({ name, queues: served, credits, unacked, oldestAt }): Attention[] => {
     const forMs = oldestAt === null ? 0 : now - oldestAt

@@ -7,7 +7,7 @@ export const meGet = operation({
   name: 'me.get',
   method: 'GET',
   path: '/me',
-  summary: 'Who asks, what it may do, and what a page needs to know of this server.',
+  summary: 'Returns the caller, its permissions, and the settings of this server.',
   scope: 'read',
   input: nothing,
   output: object({

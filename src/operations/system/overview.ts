@@ -39,21 +39,21 @@ export const overviewGet = operation({
   name: 'overview.get',
   method: 'GET',
   path: '/overview',
-  summary: 'How everything is at one look: what needs attention, in words, and the totals.',
+  summary: 'Returns an overview: open issues and totals.',
   scope: 'read',
   input: object({ range: optional(range) }),
   output: overview,
   run: (input, context) => overviewOf(context, input),
 })
 
-/** Schedules that are looked at: those of the first pages. */
+/** The maximum number of schedules that are examined. */
 const SCHEDULES = 200
-/** Dead jobs that are counted of a queue. */
+/** The cap of a count of dead jobs. */
 const MOST_DEAD = 1_000
-/** Queues that are looked at more closely: those with the most of it. */
+/** The maximum number of queues that are examined further. */
 const MOST_QUEUES = 20
 const RECENT_MINUTES = 10
-/** Queues of which it is asked why their jobs wait, and lanes that are looked at for it. */
+/** The maximum number of queues that are explained, and of lanes that are examined for it. */
 const MOST_EXPLAINED = 10
 const LANES_LOOKED = 20
 
@@ -83,7 +83,7 @@ async function overviewOf(context: Context, input: { readonly range?: Range }): 
   }
 }
 
-/** What needs attention, as far as the caller sees it. */
+/** The open issues that the caller sees. */
 export async function attentionIn(context: Context): Promise<readonly Attention[]> {
   const { sight } = await lookAt(context)
   return attentionOf(sight)
@@ -147,7 +147,7 @@ function oldestOf(queues: readonly QueueSummary[]): Overview['oldest'] {
   return oldest
 }
 
-/** How the runs of the last ten minutes ended. Whoever lists queues has read it lately, so it costs nothing. */
+/** How jobs ended within the last ten minutes. Listing queues has cached it, so it costs nothing. */
 async function endsOf({ skep, caller }: Context): Promise<Sight['ends']> {
   const rates = (await skep.metrics.rates()).filter(({ queue }) => sees(caller, queue))
   const sumOf = (values: readonly number[]): number =>
@@ -168,12 +168,12 @@ async function explainedOf({ skep }: Context, queues: readonly QueueSummary[]): 
     .filter((one) => one.hold === null && one.counts.ready > 0 && (withLanes.has(one.queue) || isBehind(one)))
     .sort((a, b) => b.counts.ready - a.counts.ready)
     .slice(0, MOST_EXPLAINED)
-  const told = await Promise.all(
+  const explanations = await Promise.all(
     some.map(
       async ({ queue }) => [queue, await skep.queues.explain(queue, { lanes: LANES_LOOKED })] as const,
     ),
   )
-  return new Map(told)
+  return new Map(explanations)
 }
 
 /** How many jobs of each queue died within the hour: of those with the most dead ones. */

@@ -9,7 +9,7 @@ export const systemGet = operation({
   name: 'system.get',
   method: 'GET',
   path: '/system',
-  summary: 'How the store, the notifier and this server are, with what to do about what is not well.',
+  summary: 'Returns the health of the store, the notifier and this server, each finding with a fix.',
   scope: 'read',
   input: nothing,
   output: object({

@@ -22,7 +22,7 @@ export const file_skep_v1_operations: GenFile = /*@__PURE__*/
  */
 export const Operations: GenService<{
   /**
-   * Who asks, what it may do, and what a page needs to know of this server.
+   * Returns the caller, its permissions, and the settings of this server.
    *
    * @generated from rpc skep.v1.Operations.MeGet
    */
@@ -32,7 +32,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * How everything is at one look: what needs attention, in words, and the totals.
+   * Returns an overview: open issues and totals.
    *
    * @generated from rpc skep.v1.Operations.OverviewGet
    */
@@ -42,7 +42,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * What happened over time, of all queues or of one: jobs per bucket, and how long they waited and ran.
+   * Returns jobs per bucket over time, and how long they waited and ran, of all queues or of one.
    *
    * @generated from rpc skep.v1.Operations.SeriesGet
    */
@@ -52,7 +52,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * How the store, the notifier and this server are, with what to do about what is not well.
+   * Returns the health of the store, the notifier and this server, each finding with a fix.
    *
    * @generated from rpc skep.v1.Operations.SystemGet
    */
@@ -72,7 +72,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One queue with its limits, its pace over time and how it was declared.
+   * Returns a queue with its limits, its rates over time and its declaration.
    *
    * @generated from rpc skep.v1.Operations.QueuesGet
    */
@@ -82,7 +82,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * The lanes of a queue that have work, or those of them whose keys begin with a text.
+   * Lists the lanes of a queue that have jobs, optionally by prefix.
    *
    * @generated from rpc skep.v1.Operations.QueuesLanes
    */
@@ -92,7 +92,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Changes limits of a queue or of one of its lanes, over what code declares.
+   * Changes limits of a queue or a lane at run time, over those declared in code.
    *
    * @generated from rpc skep.v1.Operations.QueuesLimit
    */
@@ -102,7 +102,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Takes back all limits that were changed at run time: what code declares counts again.
+   * Discards limits changed at run time and uses those declared in code.
    *
    * @generated from rpc skep.v1.Operations.QueuesUnlimit
    */
@@ -112,7 +112,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Removes all jobs of a queue that do not run, or those in some states; with dryRun it only counts them.
+   * Removes jobs of a queue that are not running, all or those that match; with dryRun it only counts them.
    *
    * @generated from rpc skep.v1.Operations.QueuesPurge
    */
@@ -122,7 +122,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Removes a queue that is not in use, with its finished jobs, limits, holds and declaration; with force also its waiting jobs.
+   * Removes an unused queue with its finished jobs, limits, holds and declaration; with force also its waiting jobs.
    *
    * @generated from rpc skep.v1.Operations.QueuesDrop
    */
@@ -132,7 +132,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * What was said about limits, in code and at run time: of all queues, or of one with its lanes.
+   * Lists the limits declared in code and changed at run time, of all queues or of one with its lanes.
    *
    * @generated from rpc skep.v1.Operations.LimitsList
    */
@@ -142,7 +142,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * All that keeps jobs from starting: blocks first, then the oldest.
+   * Lists active pauses and blocks: blocks first, then the oldest.
    *
    * @generated from rpc skep.v1.Operations.HoldsList
    */
@@ -152,7 +152,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Keeps jobs from starting until they are resumed. Jobs that run go on.
+   * Pauses queues: no jobs start until they are resumed. Running jobs continue.
    *
    * @generated from rpc skep.v1.Operations.HoldsPause
    */
@@ -162,7 +162,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Takes a pause on this very target away.
+   * Removes the pause on this target.
    *
    * @generated from rpc skep.v1.Operations.HoldsResume
    */
@@ -172,7 +172,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Like a pause, for admins: both must be gone before anything starts.
+   * Blocks queues. Like a pause, for admins: jobs start when neither remains.
    *
    * @generated from rpc skep.v1.Operations.HoldsBlock
    */
@@ -182,7 +182,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Takes a block on this very target away.
+   * Removes the block on this target.
    *
    * @generated from rpc skep.v1.Operations.HoldsUnblock
    */
@@ -202,7 +202,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * How many jobs fit a query: exactly, or at least so many.
+   * Counts the jobs that match a query, exactly or up to a cap.
    *
    * @generated from rpc skep.v1.Operations.JobsCount
    */
@@ -212,7 +212,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One job: what happened to it, why it is where it is, and what it belongs to.
+   * Returns a job with its timeline, its attempts, an explanation of its state and what it belongs to.
    *
    * @generated from rpc skep.v1.Operations.JobsGet
    */
@@ -222,7 +222,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Why a job is not running, or what became of it. By the id of a run or a group: what it waits for.
+   * Explains why a job, a run or a group is waiting, or how it ended.
    *
    * @generated from rpc skep.v1.Operations.JobsExplain
    */
@@ -232,7 +232,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * The lines that the handlers of a job wrote, oldest first, and how far it is.
+   * Returns the log of a job, oldest line first, and its progress.
    *
    * @generated from rpc skep.v1.Operations.JobsLogs
    */
@@ -242,7 +242,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Enqueues a job. With an answer it is in the store, durably; if there was none, send the same id again.
+   * Enqueues a job. After a response it is stored durably; without one, retry with the same id.
    *
    * @generated from rpc skep.v1.Operations.JobsEnqueue
    */
@@ -252,7 +252,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Enqueues up to 1,000 jobs. If there was no answer, or an error, send them again with the same ids.
+   * Enqueues up to 1,000 jobs. Without a response, or after an error, retry with the same ids.
    *
    * @generated from rpc skep.v1.Operations.JobsEnqueueMany
    */
@@ -282,7 +282,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Does one thing to all jobs that fit a query, in the background. Ask jobs.count first how many these are.
+   * Starts a bulk action on all jobs that match a query. Count them first with jobs.count.
    *
    * @generated from rpc skep.v1.Operations.BulkStart
    */
@@ -292,7 +292,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * The bulk actions that run or have ended within a week, newest first.
+   * Lists bulk actions that are running or ended within a week, newest first.
    *
    * @generated from rpc skep.v1.Operations.BulkList
    */
@@ -302,7 +302,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * How far a bulk action is.
+   * Returns the progress of a bulk action.
    *
    * @generated from rpc skep.v1.Operations.BulkGet
    */
@@ -312,7 +312,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Stops a bulk action. What it has done stays done.
+   * Stops a bulk action. Changes already made are kept.
    *
    * @generated from rpc skep.v1.Operations.BulkStop
    */
@@ -322,7 +322,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Queries that somebody has saved under a name, for everybody who sees all queues of the space, and for himself.
+   * Lists saved queries. Callers that see all queues of the space share them; others see their own.
    *
    * @generated from rpc skep.v1.Operations.ViewsList
    */
@@ -332,7 +332,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Saves a query under a name, or another one under the same name.
+   * Saves a query under a name, replacing the previous one.
    *
    * @generated from rpc skep.v1.Operations.ViewsPut
    */
@@ -352,7 +352,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Errors that are alike, in groups, those that happened last first.
+   * Lists errors grouped by cause, latest first.
    *
    * @generated from rpc skep.v1.Operations.ErrorsList
    */
@@ -362,7 +362,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One group of errors.
+   * Returns a group of errors.
    *
    * @generated from rpc skep.v1.Operations.ErrorsGet
    */
@@ -372,7 +372,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Starts all dead and failed jobs of the group anew, as a bulk action.
+   * Retries all dead and failed jobs of the group, as a bulk action.
    *
    * @generated from rpc skep.v1.Operations.ErrorsRetry
    */
@@ -382,7 +382,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Marks a group as known, so that nobody is bothered by it: for a while, or until it is unmuted.
+   * Mutes a group, for a duration or until it is unmuted.
    *
    * @generated from rpc skep.v1.Operations.ErrorsMute
    */
@@ -392,7 +392,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Shows a group that was muted again.
+   * Unmutes a group.
    *
    * @generated from rpc skep.v1.Operations.ErrorsUnmute
    */
@@ -402,7 +402,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Notices of NATS that were delivered too often without an answer, oldest first. Their jobs are in the store.
+   * Lists notices of NATS that were delivered too often without an ack, oldest first. Their jobs are in the store.
    *
    * @generated from rpc skep.v1.Operations.DeadNoticesList
    */
@@ -412,7 +412,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * The schedules, by id, with what they say in words.
+   * Lists schedules by id, with a description of each.
    *
    * @generated from rpc skep.v1.Operations.SchedulesList
    */
@@ -422,7 +422,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One schedule and its next slots, with the changes of the clocks marked.
+   * Returns a schedule and its next slots, with clock changes marked.
    *
    * @generated from rpc skep.v1.Operations.SchedulesGet
    */
@@ -432,7 +432,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Makes a schedule, or changes one that was made at run time.
+   * Creates a schedule, or changes one that was created at run time.
    *
    * @generated from rpc skep.v1.Operations.SchedulesPut
    */
@@ -442,7 +442,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Stops a schedule from making jobs.
+   * Pauses a schedule.
    *
    * @generated from rpc skep.v1.Operations.SchedulesPause
    */
@@ -452,7 +452,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Lets a paused schedule go on with its first slot in the future.
+   * Resumes a paused schedule from its next slot.
    *
    * @generated from rpc skep.v1.Operations.SchedulesResume
    */
@@ -462,7 +462,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Makes a job of a schedule now, beside its slots.
+   * Enqueues a job of a schedule now, in addition to its slots.
    *
    * @generated from rpc skep.v1.Operations.SchedulesRun
    */
@@ -472,7 +472,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Removes a schedule. Its jobs stay.
+   * Removes a schedule. Its jobs are kept.
    *
    * @generated from rpc skep.v1.Operations.SchedulesRemove
    */
@@ -482,7 +482,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * What an expression or an interval means in words, and when it would come next.
+   * Describes an expression or an interval, and returns its next slots.
    *
    * @generated from rpc skep.v1.Operations.SchedulesPreview
    */
@@ -492,7 +492,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * The flows that workers have told of or that have runs, with how many runs are in which status.
+   * Lists flows with the number of runs in each status.
    *
    * @generated from rpc skep.v1.Operations.FlowsList
    */
@@ -502,7 +502,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Runs of flows, the newest first.
+   * Lists runs of flows, newest first.
    *
    * @generated from rpc skep.v1.Operations.RunsList
    */
@@ -512,7 +512,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One run: where it stands in its flow, what it waits for, and its branches.
+   * Returns a run with its position, what it waits for, and its branches.
    *
    * @generated from rpc skep.v1.Operations.RunsGet
    */
@@ -522,7 +522,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Cancels a run with everything that it waits for.
+   * Cancels a run and everything that it waits for.
    *
    * @generated from rpc skep.v1.Operations.RunsCancel
    */
@@ -532,7 +532,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Lets a failed run go on: from where it failed, or from an earlier step.
+   * Retries a failed run from the failed step or an earlier one.
    *
    * @generated from rpc skep.v1.Operations.RunsRetry
    */
@@ -542,7 +542,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Tells a run something that it waits for, or will.
+   * Sends a signal to a run.
    *
    * @generated from rpc skep.v1.Operations.RunsSignal
    */
@@ -552,7 +552,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One group of jobs: how many there are, and how many have ended.
+   * Returns a group of jobs with the number of jobs that have ended.
    *
    * @generated from rpc skep.v1.Operations.GroupsGet
    */
@@ -562,7 +562,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * The spaces that have jobs, with how many: all of the store, or those that the caller may use.
+   * Lists the spaces that have jobs, with their numbers, as far as the caller may use them.
    *
    * @generated from rpc skep.v1.Operations.SpacesList
    */
@@ -572,7 +572,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * The workers of this space, on all machines.
+   * Lists the workers of the space, on all machines.
    *
    * @generated from rpc skep.v1.Operations.WorkersList
    */
@@ -592,7 +592,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Who streams jobs from this server, with what each has not answered yet.
+   * Lists the receivers of this server, with their unacknowledged jobs.
    *
    * @generated from rpc skep.v1.Operations.ReceiversList
    */
@@ -602,7 +602,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Ends a stream. What it has not answered is free for others at once.
+   * Closes a stream. Its unacknowledged jobs become available at once.
    *
    * @generated from rpc skep.v1.Operations.ReceiversClose
    */
@@ -612,7 +612,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * The access tokens, without their secrets.
+   * Lists access tokens, without their secrets.
    *
    * @generated from rpc skep.v1.Operations.TokensList
    */
@@ -642,7 +642,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Who changed what, newest first.
+   * Lists the audit log, newest first.
    *
    * @generated from rpc skep.v1.Operations.AuditList
    */
