@@ -84,7 +84,7 @@ describe('skep schedules', () => {
       [['pause', 'x'], 3, /NOT_FOUND/],
       [['remove', 'x', '--yes'], 3, /no schedule "x"/],
       [['show'], 2, /Which schedule/],
-      [['show', 'a', 'b'], 2, /one word too many/],
+      [['show', 'a', 'b'], 2, /unexpected argument/],
     ]
     for (const [args, code, text] of cases) {
       const ended = await skep(['schedules', ...args], { cwd })

@@ -48,7 +48,7 @@ describe('skep --url', () => {
     expect([good.code, json(good)]).toEqual([0, { text: 'Hello, Ada!' }])
     expect([bad.code, bad.stderr]).toEqual([1, expect.stringMatching(/JOB_FAILED.*it never works/)])
     expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('RESULT_TIMEOUT')])
-    expect([cancelled.code, cancelled.stdout]).toEqual([0, expect.stringContaining('1 that run were asked')])
+    expect([cancelled.code, cancelled.stdout]).toEqual([0, expect.stringContaining('1 running were asked')])
     expect((await followed).stderr).toMatch(/cancelled/)
   })
 

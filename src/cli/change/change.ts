@@ -142,7 +142,7 @@ function tell({ out }: Call, action: JobAction, summary: ChangeOutput): number {
   const { changed, requested, refused } = summary
   if (out.json) out.object({ action, dryRun: false, changed, requested, refused })
   else {
-    const asked = requested > 0 ? ` ${count(requested)} that run were asked to stop.` : ''
+    const asked = requested > 0 ? ` ${count(requested)} running were asked to stop.` : ''
     out.data(`${DONE[action]} ${many(changed, 'job')}.${asked}`)
     for (const { id, reason } of refused)
       out.complain(`${out.paintNote('red', 'refused')} ${id}: ${REASONS[reason] ?? reason}`)

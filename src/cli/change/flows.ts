@@ -108,7 +108,7 @@ export async function signalRun(call: Call, words: readonly string[]): Promise<n
     const isTold =
       args.on('dry-run') || (await backend.call('runs.signal', { id, name, value: value ?? null })).changed
     if (out.json) out.object({ id, signal: name, dryRun: args.on('dry-run'), told: isTold })
-    else out.data(`${args.on('dry-run') ? 'Would tell' : 'Told'} ${id} ${clean(name)}.`)
+    else out.data(`${args.on('dry-run') ? 'Would signal' : 'Signalled'} ${id} ${clean(name)}.`)
     return isTold ? EXIT.ok : EXIT.conflict
   })
 }

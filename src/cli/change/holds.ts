@@ -81,7 +81,7 @@ export async function drainQueue(call: Call, names: readonly string[]): Promise<
   return reaching(call, { create: false }, async ({ backend }) => {
     if (args.on('dry-run')) {
       const { running } = await countsOf(backend, name)
-      const would = `pause ${clean(name)} and wait for ${many(running, 'job')} that ${running === 1 ? 'runs' : 'run'}`
+      const would = `pause ${clean(name)} and wait for ${many(running, 'job')} that ${running === 1 ? 'is' : 'are'} running`
       onlySays(call, would, { action: 'drain', queue: name, running })
       return EXIT.ok
     }

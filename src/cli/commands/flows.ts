@@ -162,7 +162,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 async function drawGraph(call: Call, [word, ...rest]: readonly string[]): Promise<number> {
   if (word === undefined) throw usage('Which run, or which flow?', 'skep flows graph <run|flow>')
-  if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`)
+  if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is an unexpected argument.`)
   return reaching(call, { create: false }, ({ backend }) =>
     UUID.test(word) ? drawRun(call, backend, word) : drawFlow(call, backend, word),
   )

@@ -104,6 +104,6 @@ function one(receivers: readonly ReceiverSummary[], id: string): ReceiverSummary
   if (exact !== undefined) return exact
   if (near !== undefined && other === undefined) return near
   if (near !== undefined)
-    throw usage(`More than one receiver begins with ${quote(id)}.`, 'Give more of the id.')
+    throw usage(`More than one receiver starts with ${quote(id)}.`, 'Give more of the id.')
   throw notFound(`There is no receiver ${quote(id)} at this server.`, 'See: skep receivers')
 }

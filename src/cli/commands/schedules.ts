@@ -58,9 +58,9 @@ export const schedulesCommand: Command = {
     'start-at': { kind: 'text', value: 'date', help: 'No slot before this time (ISO 8601)' },
     'end-at': { kind: 'text', value: 'date', help: 'No slot at or after this time (ISO 8601)' },
     priority: { kind: 'text', value: 'n', help: 'Priority of the jobs: -100 to 100. Default: 0' },
-    count: { kind: 'text', value: 'n', help: 'How many slots to show. Default: 5' },
+    count: { kind: 'text', value: 'n', help: 'Number of slots to show. Default: 5' },
     owner: { kind: 'text', value: 'name', help: 'Only schedules declared by this owner' },
-    limit: { kind: 'text', value: 'n', help: 'How many to show. Default: 50' },
+    limit: { kind: 'text', value: 'n', help: 'Page size. Default: 50' },
     cursor: { kind: 'text', value: 'text', help: 'The cursor of the previous page' },
     reason: { kind: 'text', value: 'text', help: 'The reason for the pause' },
     by: { kind: 'text', value: 'name', help: 'Actor recorded with the pause. Default: $USER' },
@@ -212,7 +212,7 @@ async function about(
   create = false,
 ): Promise<number> {
   if (id === undefined) throw usage('Which schedule?', 'skep schedules show <id>')
-  if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`)
+  if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is an unexpected argument.`)
   return reaching(call, { create }, async (reached) => {
     await act(reached, id)
     return EXIT.ok

@@ -7,9 +7,9 @@ import { clean } from '../format/text.ts'
 
 export const spacesCommand: Command = {
   name: 'spaces',
-  summary: 'The spaces that have jobs, with how many',
+  summary: 'Count the jobs of all spaces',
   usage: ['spaces [list]'],
-  actions: { list: 'Show all spaces of the store that have jobs' },
+  actions: { list: 'List spaces that have jobs' },
   flags: {},
   examples: ['skep spaces', 'skep spaces --json'],
 

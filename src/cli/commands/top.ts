@@ -25,7 +25,7 @@ export const topCommand: Command = {
 
   async run(call) {
     const [word] = call.args.words
-    if (word !== undefined) throw usage(`${quote(word)} is one word too many.`, 'skep top [flags]')
+    if (word !== undefined) throw usage(`${quote(word)} is an unexpected argument.`, 'skep top [flags]')
     return reaching(call, { create: false, isPatient: true }, (reached) => watch(call, reached))
   },
 }

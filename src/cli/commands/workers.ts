@@ -181,6 +181,6 @@ function one(workers: readonly WorkerSummary[], id: string): WorkerSummary {
   const [near, other] = workers.filter((worker) => worker.id.startsWith(id))
   if (near !== undefined && other === undefined) return near
   if (other !== undefined)
-    throw usage(`More than one worker begins with ${quote(id)}.`, 'Give more of the id.')
+    throw usage(`More than one worker starts with ${quote(id)}.`, 'Give more of the id.')
   throw notFound(`There is no worker ${quote(id)}.`, 'See: skep workers')
 }

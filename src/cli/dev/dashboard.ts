@@ -27,7 +27,7 @@ export interface FlowRow {
   readonly isAll: boolean
 }
 
-/** Everything the board shows, at one moment. */
+/** Everything the board shows, at one time. */
 export interface Snapshot {
   readonly at: number
   readonly upMs: number
@@ -62,7 +62,7 @@ const FLOWS_MS = 2_000
 /** A queue that is faster than this does not show every success. */
 const CHATTY_PER_SECOND = 0.5
 
-/** Collects what happens, so that a view can show it at its own pace. */
+/** Collects events and counts, so that a view can show them at its own rate. */
 export class Board {
   readonly #backend: Backend
   readonly #where: string
@@ -86,14 +86,14 @@ export class Board {
   #fault: string | null = null
   #looking = false
 
-  /** `queues` are those that this process serves, with `skep`: it hears of every job of theirs that ends. */
+  /** `queues` are those that this process serves with `skep`: it receives every completion of them. */
   constructor(
     backend: Backend,
     own: {
       readonly queues: ReadonlySet<string>
       readonly workers: readonly Worker[]
       readonly skep?: Skep
-      /** What is asked. @default 'The database' */
+      /** What the board reads from. @default 'The database' */
       readonly where?: string
     },
   ) {
@@ -110,7 +110,7 @@ export class Board {
     if (status !== 'stopping') this.#trouble = trouble
   }
 
-  /** Says that something of the user's is wrong while all else goes on; null: it is well again. */
+  /** Reports a mistake in the user's files; null: it is fixed. */
   complain(fault: string | null): void {
     this.#fault = fault
   }
@@ -125,12 +125,12 @@ export class Board {
     this.#events.length = 0
   }
 
-  /** Adds a line of somebody else's to the events. */
+  /** Adds a line of another component to the events. */
   say(queue: string, what: string, kind: JobEvent['kind'] = 'other'): void {
     this.#add({ at: Date.now(), kind, queue, what, why: '', id: '' })
   }
 
-  /** Asks the store how things are. One question at a time: a slow store is not asked more often for it. */
+  /** Reads the state of the store. One read at a time, so that a slow store is not read more often. */
   async look(): Promise<void> {
     if (this.#looking || this.#status === 'connecting') return
     this.#looking = true
@@ -150,7 +150,7 @@ export class Board {
       }
       this.#presence = {
         workers: here.length,
-        // Others tell with every heartbeat. What a queue counts as running includes jobs that wait in a worker.
+        // Other workers report with every heartbeat. The running jobs of a queue include prefetched ones.
         running: here.reduce((sum, { id, running }) => sum + (this.#runningIn(id) ?? running), 0),
         slots: here.reduce((sum, worker) => sum + worker.concurrency, 0),
       }
@@ -218,7 +218,7 @@ export class Board {
     this.#events.length = Math.min(this.#events.length, MOST_EVENTS)
   }
 
-  /** Workers of other processes tell us nothing, but their finished jobs can be counted. */
+  /** Workers of other processes send no events, but their finished jobs can be counted. */
   #noticeOthers(): void {
     const now = Date.now()
     for (const queue of this.#queues) {
@@ -241,7 +241,7 @@ export class Board {
     }
   }
 
-  /** Over whole seconds only: the present one has just begun and would pull it down. */
+  /** Over whole seconds only: the current one is incomplete. */
   #rateOf(queue: string, now: number): number {
     const seconds = this.#ended.get(queue)
     if (seconds === undefined) return 0

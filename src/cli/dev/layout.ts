@@ -18,7 +18,7 @@ export interface FrameOptions extends Canvas {
   readonly captions: ReadonlyMap<string, string>
   /** The keys that do something. */
   readonly keys: string
-  /** What was said just now; it stands in the place of the keys. @default '' */
+  /** A message, shown in place of the keys. @default '' */
   readonly word?: string
   /** Where the dashboard is; null: it is not open. */
   readonly url?: string | null
@@ -26,7 +26,7 @@ export interface FrameOptions extends Canvas {
   readonly grpc?: boolean
   /** The queue that the keys are about. */
   readonly selected?: string | undefined
-  /** What stands below the queues. @default 'recent' */
+  /** The list below the queues. @default 'recent' */
   readonly list?: 'recent' | 'workers'
 }
 
@@ -255,7 +255,7 @@ function summary(snapshot: Snapshot, options: FrameOptions): string {
       { text: sparkline(history.slice(-bars)), style: 'green' },
       ...part('workers', String(workers), 'bold'),
       ...part('running', `${running}/${slots}`, 'cyan'),
-      // What others did is not told here, so whoever runs nothing has nothing to add up.
+      // Totals are of this process, so without workers there are none.
       ...(options.list === 'workers'
         ? []
         : [

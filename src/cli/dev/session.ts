@@ -29,11 +29,11 @@ export interface SessionOptions {
   /** What to say about the handlers at the start. */
   readonly hint: string
   readonly captions: ReadonlyMap<string, string>
-  /** Loads the handlers anew when their files change. */
+  /** Reloads the handlers when their files change. */
   readonly reloader: Reloader | null
-  /** What a config that was loaded anew is to be worked off with. */
+  /** The work of a reloaded config. */
   readonly workOf: (config: LoadedConfig | null) => Work
-  /** Enqueues jobs until the function it returns is called. */
+  /** Enqueues jobs until the returned function is called. */
   readonly produce?: (say: (queue: string, what: string) => void) => () => Promise<void>
   /** Where the library's warnings go from now on. */
   readonly relay: { to: Logger['warn'] }
@@ -42,13 +42,13 @@ export interface SessionOptions {
 const REDRAW_MS = 250
 const LOOK_MS = 500
 
-/** Runs workers and a server and shows what they do, until somebody says stop. */
+/** Runs workers and a server and shows what they do, until it is stopped. */
 export async function runSession(call: Call, options: SessionOptions): Promise<number> {
   const { opened, reloader } = options
   const { skep, place } = opened
   const crew = new Crew(skep, {
     size: options.workers,
-    onGone: () => view.say(`Somebody stopped a worker.${reloader === null ? '' : ' r starts another.'}`),
+    onGone: () => view.say(`An operator stopped a worker.${reloader === null ? '' : ' r starts another.'}`),
   })
   const stop = listenForStop({
     onHurry: () => {
@@ -145,9 +145,9 @@ async function openPort(
     const logger = serverLogger((text) => say(clean(text)))
     return await listen(call, skep, { place: place.label, environment: 'development', logger })
   } catch (error) {
-    // A port that somebody asked for is a mistake to correct, and not a matter of chance.
+    // A requested port that is not available is an error.
     if (call.args.typed('port')) throw error
-    say(`There is no dashboard: ${briefly(error)}`)
+    say(`The dashboard is not available: ${briefly(error)}`)
     return null
   }
 }
@@ -170,7 +170,7 @@ class Reloads {
     this.#config = options.opened.config
   }
 
-  /** `files` are those that changed; none: somebody pressed a key. */
+  /** `files` are those that changed; none: a key was pressed. */
   ask(files: readonly string[]): void {
     this.#asked = files
     if (!this.#busy) void this.#work()

@@ -15,11 +15,11 @@ import {
 import { count, fromNow, span } from './numbers.ts'
 import { clean } from './text.ts'
 
-/** A run that is drawn, with what is known about those it waits for. */
+/** The run to draw, with its members and branches. */
 export interface GraphRun {
   readonly view: Run
   readonly members: Members
-  /** Its branches and theirs. */
+  /** Its branches, and their branches. */
   readonly branches: readonly Run[]
 }
 
@@ -45,7 +45,7 @@ const MARKS: Readonly<Record<Mark, readonly [string, Style]>> = {
 
 export const LEGEND = '✔ done  ▶ running  ✗ failed  ⏱ waits  · not yet  – skipped'
 
-/** Draws the steps of a flow, with how a run stands to them if there is one; in as many lines as the terminal needs. */
+/** Draws the steps of a flow, with the position of a run if there is one, wrapped to the terminal. */
 export function graph(steps: readonly StepOutline[], run: GraphRun | null, options: GraphOptions): string {
   const drawing = new Drawing(run, options.now)
   const blocks = steps.map((step, index) => drawing.step(step, run?.view ?? null, String(index)))
@@ -127,7 +127,7 @@ class Drawing {
     ]
   }
 
-  // ── how a run stands to a step ─────────────────────────────────────────────────────────────────
+  // ── the status of a step ──────────────────────────────────────────────────────────────────────
 
   #markOf(step: StepOutline, view: Run | null, path: string): Mark | null {
     // Without a run there is nothing to mark; a branch without one has not begun, or is not kept.
