@@ -1,5 +1,5 @@
 import { LIMITS } from '../../index.ts'
-import type { Run } from '../../operations/schema/outputs.ts'
+import type { WireRun } from '../../operations/schema/outputs.ts'
 import { given } from '../arguments.ts'
 import type { Call } from '../command.ts'
 import { readPayload } from '../commands/jobs/enqueue.ts'
@@ -56,7 +56,7 @@ export async function changeRuns(call: Call, action: Action, words: readonly str
   })
 }
 
-function refusalOf(run: Run | null, action: Action): keyof typeof REASONS | null {
+function refusalOf(run: WireRun | null, action: Action): keyof typeof REASONS | null {
   if (run === null) return 'unknown'
   if (action === 'cancel') return run.status === 'running' ? null : 'ended'
   return run.status === 'running' ? 'running' : null
@@ -76,11 +76,11 @@ async function change(
   return changed
 }
 
-export async function runOf(backend: Backend, id: string): Promise<Run | null> {
+export async function runOf(backend: Backend, id: string): Promise<WireRun | null> {
   return (await callOrNull(backend, 'runs.get', { id }))?.run ?? null
 }
 
-function assertStep({ flow, position: { steps } }: Run, from: string): void {
+function assertStep({ flow, position: { steps } }: WireRun, from: string): void {
   const names = steps.map(({ name }) => name)
   if (names.length === 0 || names.includes(from)) return
   const near = suggest(from, names)
@@ -114,7 +114,7 @@ export async function signalRun(call: Call, words: readonly string[]): Promise<n
 }
 
 /** A branch is a run of its own and receives its own signals. */
-async function assertSignal(backend: Backend, run: Run, name: string): Promise<void> {
+async function assertSignal(backend: Backend, run: WireRun, name: string): Promise<void> {
   const names = signalsOf(run)
   if (run.position.steps.length === 0 || names.includes(name)) return
   const { runs } = await backend.call('runs.list', { root: run.id, limit: LIMITS.pageJobs })
@@ -131,6 +131,6 @@ async function assertSignal(backend: Backend, run: Run, name: string): Promise<v
   )
 }
 
-function signalsOf({ position: { steps } }: Run): string[] {
+function signalsOf({ position: { steps } }: WireRun): string[] {
   return steps.filter(({ kind }) => kind === 'signal').map(({ name }) => name)
 }

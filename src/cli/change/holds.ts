@@ -1,6 +1,6 @@
 import { type Duration, SkepError } from '../../index.ts'
 import type { HoldTargetInput } from '../../operations/schema/inputs.ts'
-import type { Hold } from '../../operations/schema/outputs.ts'
+import type { WireHold } from '../../operations/schema/outputs.ts'
 import type { InputOf, OutputOf } from '../../operations/table.ts'
 import { type Arguments, durationMs, given } from '../arguments.ts'
 import type { Call, Flags } from '../command.ts'
@@ -104,7 +104,7 @@ interface Drained {
   readonly ended: number
   readonly ready: number
   readonly delayed: number
-  readonly holds: readonly Hold[]
+  readonly holds: readonly WireHold[]
 }
 
 async function drain(
@@ -195,7 +195,7 @@ function line(action: HoldAction, target: string, summary: Summary): string {
 }
 
 /** A hold in one line. */
-export function holdText(hold: Hold, now: number): string {
+export function holdText(hold: WireHold, now: number): string {
   const { kind, space, queue, lane, by, reason, until } = hold
   const on = queue === null ? (space === null ? 'every space' : `space ${space}`) : queue
   const parts = [

@@ -6,7 +6,7 @@ import type {
   RateOptions,
   RateView,
 } from '../../index.ts'
-import type { Limit } from '../../operations/schema/outputs.ts'
+import type { WireLimit } from '../../operations/schema/outputs.ts'
 import { toWire, type Wire } from '../../operations/schema/serialize.ts'
 import type { Arguments } from '../arguments.ts'
 import type { Call, Flags } from '../command.ts'
@@ -67,7 +67,7 @@ async function setLimits(
   { backend, opened }: Reached,
   target: LimitTarget,
   limits: QueueLimitOptions | null,
-): Promise<Limit> {
+): Promise<WireLimit> {
   if (typeof target === 'object' && 'shared' in target) {
     if (opened === null) {
       throw usage('A shared limit belongs to no queue, so a server cannot change it.', 'Use --db.')
@@ -154,7 +154,7 @@ function readRate(args: Arguments, name: string, burst: number | undefined): Rat
   return { limit: Number(limit), per: per as Duration, ...(burst === undefined ? {} : { burst }) }
 }
 
-export function targetText({ target }: Limit): string {
+export function targetText({ target }: WireLimit): string {
   if ('shared' in target) return `shared ${target.shared}`
   return target.lane === undefined ? target.queue : `${target.queue}, ${laneText(target.lane)}`
 }

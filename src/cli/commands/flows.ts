@@ -1,5 +1,5 @@
 import { LIMITS } from '../../index.ts'
-import type { Flow, Run } from '../../operations/schema/outputs.ts'
+import type { WireFlow, WireRun } from '../../operations/schema/outputs.ts'
 import { given } from '../arguments.ts'
 import { changeRuns, signalRun } from '../change/flows.ts'
 import type { Call, Command } from '../command.ts'
@@ -223,7 +223,7 @@ function unknownLook(what: string): Error {
   return notFound(`The outline of ${what} is not known.`, 'Start a worker with this flow and version.')
 }
 
-function draw({ args, out, env }: Call, { outline }: Flow, run: GraphRun | null): void {
+function draw({ args, out, env }: Call, { outline }: WireFlow, run: GraphRun | null): void {
   const unicode = !args.on('ascii') && wantsUnicode(env)
   // A pipe has no width: use COLUMNS, or the width of most terminals.
   const width = Number.isFinite(out.width) ? out.width : Number(env['COLUMNS']) || 100
@@ -232,7 +232,7 @@ function draw({ args, out, env }: Call, { outline }: Flow, run: GraphRun | null)
 }
 
 /** The branches of a run, and their branches, newest first. */
-async function allOf(backend: Backend, root: string): Promise<readonly Run[]> {
+async function allOf(backend: Backend, root: string): Promise<readonly WireRun[]> {
   const { runs } = await backend.call('runs.list', { root, limit: LIMITS.pageJobs })
   return runs.filter(({ branchOf }) => branchOf !== null)
 }

@@ -1,5 +1,5 @@
 import type { StepOutline, StepStatus, WorkOutline } from '../../index.ts'
-import type { Members, Run } from '../../operations/schema/outputs.ts'
+import type { WireMembers, WireRun } from '../../operations/schema/outputs.ts'
 import type { Paint, Style } from '../output.ts'
 import {
   type Block,
@@ -17,10 +17,10 @@ import { clean } from './text.ts'
 
 /** The run to draw, with its members and branches. */
 export interface GraphRun {
-  readonly view: Run
-  readonly members: Members
+  readonly view: WireRun
+  readonly members: WireMembers
   /** Its branches, and their branches. */
-  readonly branches: readonly Run[]
+  readonly branches: readonly WireRun[]
 }
 
 export interface GraphOptions {
@@ -82,7 +82,7 @@ class Drawing {
   }
 
   /** A step of a flow, or of a branch whose run is `view`: null while there is none. */
-  step(step: StepOutline, view: Run | null, path: string): Block {
+  step(step: StepOutline, view: WireRun | null, path: string): Block {
     switch (step.kind) {
       case 'parallel':
         return forked(this.#branches(step, view, path), null)
@@ -104,11 +104,15 @@ class Drawing {
     }
   }
 
-  #sequence(steps: readonly StepOutline[], view: Run | null, path: string): Block {
+  #sequence(steps: readonly StepOutline[], view: WireRun | null, path: string): Block {
     return chained(steps.map((step, index) => this.step(step, view, `${path}.${index}`)))
   }
 
-  #branches({ branches }: Extract<StepOutline, { kind: 'parallel' }>, view: Run | null, path: string): Way[] {
+  #branches(
+    { branches }: Extract<StepOutline, { kind: 'parallel' }>,
+    view: WireRun | null,
+    path: string,
+  ): Way[] {
     return branches.map(({ name, work }, n) => {
       if (!('branch' in work)) return { block: inkOf(...this.#member(name, work, view, path, n)) }
       const own = this.#branchRun(work.branch, view, path, n)
@@ -129,7 +133,7 @@ class Drawing {
 
   // ── the status of a step ──────────────────────────────────────────────────────────────────────
 
-  #markOf(step: StepOutline, view: Run | null, path: string): Mark | null {
+  #markOf(step: StepOutline, view: WireRun | null, path: string): Mark | null {
     // Without a run there is nothing to mark; a branch without one has not begun, or is not kept.
     if (this.#run === null) return null
     const status = view?.position.steps.find((one) => one.path === path)?.status ?? 'todo'
@@ -139,7 +143,7 @@ class Drawing {
     return step.kind === 'sleep' || step.kind === 'signal' ? 'waits' : status
   }
 
-  #label(step: StepOutline, view: Run | null, path: string): Ink[] {
+  #label(step: StepOutline, view: WireRun | null, path: string): Ink[] {
     const mark = this.#markOf(step, view, path)
     const more = this.#more(step, view, mark, path)
     // How many there are is known of the present step, and only of that.
@@ -163,7 +167,7 @@ class Drawing {
   }
 
   /** What the present step waits for. */
-  #more(step: StepOutline, view: Run | null, mark: Mark | null, path: string): Ink[] {
+  #more(step: StepOutline, view: WireRun | null, mark: Mark | null, path: string): Ink[] {
     if (step.kind === 'repeat') {
       const round = view?.position.steps.find((one) => one.path === path)?.round ?? null
       const most = count(step.most)
@@ -178,13 +182,13 @@ class Drawing {
   }
 
   /** A branch that is one job, or a flow of its own. */
-  #member(name: string, work: WorkOutline, view: Run | null, path: string, n: number): Ink[] {
+  #member(name: string, work: WorkOutline, view: WireRun | null, path: string, n: number): Ink[] {
     const mark = this.#memberMark(view, path, n)
     const flow = 'flow' in work ? ` (flow ${clean(work.flow)})` : ''
     return [...marked(mark), { text: clean(name) + flow, ...styleOf(mark) }]
   }
 
-  #memberMark(view: Run | null, path: string, n: number): Mark | null {
+  #memberMark(view: WireRun | null, path: string, n: number): Mark | null {
     if (this.#run === null) return null
     const status = view?.position.steps.find((one) => one.path === path)?.status ?? 'todo'
     if (status !== 'current' || view === null) return status
@@ -196,7 +200,7 @@ class Drawing {
   }
 
   /** The run of a branch: of the group that its run waits for, or the last one there was. */
-  #branchRun(flow: string, view: Run | null, path: string, n: number): Run | null {
+  #branchRun(flow: string, view: WireRun | null, path: string, n: number): WireRun | null {
     if (this.#run === null || view === null) return null
     const status = view.position.steps.find((one) => one.path === path)?.status ?? 'todo'
     if (status === 'todo' || status === 'skipped') return null
@@ -208,7 +212,7 @@ class Drawing {
   // ── for narrow terminals ───────────────────────────────────────────────────────────────────────
 
   /** One line for each step, with those inside below it. */
-  tree(steps: readonly StepOutline[], view: Run | null, path: string): (readonly Ink[])[] {
+  tree(steps: readonly StepOutline[], view: WireRun | null, path: string): (readonly Ink[])[] {
     return steps.flatMap((step, index) => {
       const at = path === '' ? String(index) : `${path}.${index}`
       const name = step.kind === 'when' ? [{ text: '◇ ' }] : []
@@ -216,7 +220,7 @@ class Drawing {
     })
   }
 
-  #inside(step: StepOutline, view: Run | null, path: string): (readonly Ink[])[] {
+  #inside(step: StepOutline, view: WireRun | null, path: string): (readonly Ink[])[] {
     if (step.kind === 'repeat') return hung([this.tree(step.body, view, `${path}.body`)])
     if (step.kind === 'when') {
       const sides = this.#sides(step, path).filter(([, steps]) => steps.length > 0)

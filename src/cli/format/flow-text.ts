@@ -1,5 +1,5 @@
 import { type Explanation, RUN_STATUSES, type RunStatus } from '../../index.ts'
-import type { Flow, Members, Run } from '../../operations/schema/outputs.ts'
+import type { WireFlow, WireMembers, WireRun } from '../../operations/schema/outputs.ts'
 import type { Wire } from '../../operations/schema/serialize.ts'
 import { usage } from '../exit.ts'
 import type { Output, Paint } from '../output.ts'
@@ -10,7 +10,7 @@ import { type Cell, table } from './table.ts'
 import { clean, quote, safeJson } from './text.ts'
 
 /** How many runs each flow has, one line for each version. */
-export function flowTable(flows: readonly Flow[], out: Output): string {
+export function flowTable(flows: readonly WireFlow[], out: Output): string {
   const lines = table(
     [
       { title: 'FLOW', flexible: true },
@@ -33,7 +33,7 @@ export function flowTable(flows: readonly Flow[], out: Output): string {
 }
 
 /** A page of runs, one line each. */
-export function runTable(runs: readonly Run[], out: Output, now: number): string {
+export function runTable(runs: readonly WireRun[], out: Output, now: number): string {
   const isWide = out.width >= WIDE
   const lines = table(
     [
@@ -64,8 +64,8 @@ const WIDE = 120
 
 /** One run: its position, the reason, and its open and failed members. */
 export function runPage(
-  run: Run,
-  { open, failed }: Members,
+  run: WireRun,
+  { open, failed }: WireMembers,
   explanation: Wire<Explanation>,
   paint: Paint,
   now: number,
@@ -104,7 +104,7 @@ function indent(text: string): string {
   return text.replaceAll('\n', `\n${' '.repeat(12)}`)
 }
 
-function memberLines(members: Members['open'], paint: Paint): string {
+function memberLines(members: WireMembers['open'], paint: Paint): string {
   const lines = members.map(({ id, kind, name, state, failure }) => {
     const shown = state === null ? paint('dim', 'gone') : paint(STATE_STYLES[state], state)
     const why = failure === null ? '' : ` ${paint('dim', clean(failure.message))}`
@@ -114,7 +114,7 @@ function memberLines(members: Members['open'], paint: Paint): string {
 }
 
 /** What a run waits for, on one line. */
-export function waitsText({ position: { waits } }: Run, now: number): string {
+export function waitsText({ position: { waits } }: WireRun, now: number): string {
   if (waits === null) return ''
   const until = waits.until === null ? '' : fromNow(waits.until, now)
   switch (waits.kind) {

@@ -1,5 +1,5 @@
 import type { Explanation, ProgressView } from '../../index.ts'
-import type { Job } from '../../operations/schema/outputs.ts'
+import type { WireJob } from '../../operations/schema/outputs.ts'
 import type { Wire } from '../../operations/schema/serialize.ts'
 import type { Output, Paint } from '../output.ts'
 import { fromNow, span, timeText } from './numbers.ts'
@@ -8,7 +8,7 @@ import { table } from './table.ts'
 import { clean, cleanLines, safeJson } from './text.ts'
 
 /** A page of jobs, one line each. */
-export function jobTable(jobs: readonly Job[], out: Output, now: number): string {
+export function jobTable(jobs: readonly WireJob[], out: Output, now: number): string {
   const lines = table(
     [
       { title: 'ID' },
@@ -32,13 +32,13 @@ export function jobTable(jobs: readonly Job[], out: Output, now: number): string
 }
 
 /** When it is due, started or ended, depending on its state. */
-function whenOf(job: Job): string {
+function whenOf(job: WireJob): string {
   if (job.state === 'running') return job.startedAt ?? job.dueAt
   return job.finishedAt ?? job.dueAt
 }
 
 /** The failure, or else the payload. */
-function whatOf(job: Job): string {
+function whatOf(job: WireJob): string {
   if (job.failure !== null) return clean(failureLine(job.failure))
   return clean(safeJson(job.payload))
 }
@@ -49,7 +49,7 @@ export function failureLine(failure: { readonly name?: string; readonly message:
 }
 
 /** Everything about one job. */
-export function jobPage(job: Job, paint: Paint, now: number): string {
+export function jobPage(job: WireJob, paint: Paint, now: number): string {
   const moment = (when: string | null): string | null => timeText(when, now, paint)
   const tries = [
     `${job.starts} started`,
@@ -90,7 +90,7 @@ export function jobPage(job: Job, paint: Paint, now: number): string {
     .join('\n')
 }
 
-function progressLine(progress: NonNullable<Job['progress']>, now: number, paint: Paint): string {
+function progressLine(progress: NonNullable<WireJob['progress']>, now: number, paint: Paint): string {
   return `${progressText(progress)} ${paint('dim', `(${fromNow(progress.at, now)})`)}`
 }
 
@@ -111,7 +111,7 @@ export function explanationPage(explanation: Wire<Explanation>, paint: Paint): s
   ].join('\n')
 }
 
-function failureText(failure: NonNullable<Job['failure']>): string {
+function failureText(failure: NonNullable<WireJob['failure']>): string {
   const { kind, stack, causes = [] } = failure
   const head = stack ?? failureLine(failure)
   const chain = causes.map((cause) => `caused by ${cause.name}: ${cause.message}`)

@@ -1,5 +1,5 @@
 import { type Duration, FINAL_STATES, type JobEvent, type JobState, SkepError, toMs } from '../../index.ts'
-import type { Job } from '../../operations/schema/outputs.ts'
+import type { WireJob } from '../../operations/schema/outputs.ts'
 import type { Wire } from '../../operations/schema/serialize.ts'
 import type { ServerClient } from '../../server.ts'
 
@@ -43,7 +43,7 @@ export async function resultOf(
   timeout: Duration | undefined,
 ): Promise<unknown> {
   const end = timeout === undefined ? undefined : AbortSignal.timeout(toMs('timeout', timeout))
-  let last: Job | null = null
+  let last: WireJob | null = null
   try {
     for await (const event of watchJob(client, id, end === undefined ? {} : { signal: end })) {
       if (event.kind === 'state') last = event.job

@@ -75,8 +75,8 @@ const failure: Schema<Failure> = object({
 
 const progress: Schema<Wire<ProgressView>> = object({ value: number(), note: saidOrNull, at: moment() })
 
-export type Job = Wire<JobView>
-export const job: Schema<Job> = named(
+export type WireJob = Wire<JobView>
+export const job: Schema<WireJob> = named(
   'Job',
   object({
     id: said,
@@ -118,8 +118,8 @@ export const jobList = object({
   }),
 })
 
-export type Hold = Wire<HoldView>
-export const hold: Schema<Hold> = named(
+export type WireHold = Wire<HoldView>
+export const hold: Schema<WireHold> = named(
   'Hold',
   object({
     kind: oneOf(['pause', 'block']),
@@ -149,8 +149,8 @@ const limitsSaid: Schema<LimitsSaid> = object({
   weight: optional(number()),
   order: optional(exactly('strict')),
 })
-export type Limit = Wire<LimitView>
-export const limit: Schema<Limit> = named(
+export type WireLimit = Wire<LimitView>
+export const limit: Schema<WireLimit> = named(
   'Limit',
   object({
     target: either(object({ shared: said }), object({ queue: said, lane: optional(said) })),
@@ -499,8 +499,8 @@ export const slot = object({
 
 export const status: Schema<RunStatus> = oneOf(RUN_STATUSES)
 
-export type Flow = Wire<FlowView>
-export const flow: Schema<Flow> = named(
+export type WireFlow = Wire<FlowView>
+export const flow: Schema<WireFlow> = named(
   'Flow',
   object({
     name: said,
@@ -512,8 +512,8 @@ export const flow: Schema<Flow> = named(
   }),
 )
 
-export type Run = Wire<RunView>
-export const run: Schema<Run> = named(
+export type WireRun = Wire<RunView>
+export const run: Schema<WireRun> = named(
   'Run',
   object({
     id: said,
@@ -562,8 +562,8 @@ const member: Schema<Wire<RunMember>> = object({
   state: nullable(state),
   failure: nullable(object({ message: said })),
 })
-export type Members = Wire<RunMembers>
-export const members: Schema<Members> = object({ open: all(member), failed: all(member) })
+export type WireMembers = Wire<RunMembers>
+export const members: Schema<WireMembers> = object({ open: all(member), failed: all(member) })
 
 export const group: Schema<Wire<GroupView>> = object({
   id: said,

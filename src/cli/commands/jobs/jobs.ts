@@ -1,5 +1,5 @@
 import { type BulkAction, LIMITS } from '../../../index.ts'
-import type { Job, JobList } from '../../../operations/schema/outputs.ts'
+import type { JobList, WireJob } from '../../../operations/schema/outputs.ts'
 import type { OutputOf } from '../../../operations/table.ts'
 import { given } from '../../arguments.ts'
 import { changeWhere, readWhere, WHERE_FLAGS } from '../../change/bulk-select.ts'
@@ -194,7 +194,7 @@ export async function listWhere(call: Call, query: string): Promise<number> {
   const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs }) ?? 50
   return reaching(call, { create: false }, async ({ backend }) => {
     const progress = new Progress(out, 'Looking at jobs:')
-    const jobs: Job[] = []
+    const jobs: WireJob[] = []
     let searched = 0
     let cursor: string | null = args.text('cursor') ?? null
     do {
@@ -267,7 +267,7 @@ async function getJobs(call: Call, ids: readonly string[]): Promise<number> {
   const { out } = call
   if (ids.length === 0) throw usage('Which job?', 'skep jobs get <id…>')
   return reaching(call, { create: false }, async ({ backend }) => {
-    const jobs: Job[] = []
+    const jobs: WireJob[] = []
     const missing: string[] = []
     for (const id of ids) {
       const found = await callOrNull(backend, 'jobs.get', { id })
