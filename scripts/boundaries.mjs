@@ -40,7 +40,7 @@ const allowed = {
   testing: ['core', 'contract', 'runtime', 'client', 'worker', 'stores/memory'],
   operations: ['entry'],
   server: ['entry', 'operations'],
-  cli: ['entry'],
+  cli: ['entry', 'operations'],
 }
 
 /**

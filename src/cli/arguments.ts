@@ -15,13 +15,13 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 }
 const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/
 
-/** What was typed: the words, and every flag with all its values, not yet judged. */
+/** The command line: its words, and every flag with its values, not yet validated. */
 export interface Typed {
   readonly words: readonly string[]
   readonly flags: ReadonlyMap<string, readonly (string | undefined)[]>
 }
 
-/** Splits a command line. `known` are the flags of all commands, so that it need not know which command it is. */
+/** Splits a command line. `known` are the flags of all commands, because the command is not known yet. */
 export function split(argv: readonly string[], known: Flags): Typed {
   const { tokens } = parseArgs({
     args: withOptionalValues(argv, known),
@@ -52,7 +52,7 @@ export function split(argv: readonly string[], known: Flags): Typed {
   return { words, flags }
 }
 
-/** `--wait 30s` and `--wait` alone both work: a value is taken only if it looks like one. */
+/** `--wait 30s` and `--wait` both work: only a duration is taken as the value. */
 function withOptionalValues(argv: readonly string[], known: Flags): string[] {
   const args: string[] = []
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length
@@ -68,7 +68,7 @@ function withOptionalValues(argv: readonly string[], known: Flags): string[] {
   return args
 }
 
-/** The arguments of one command. A flag that was not typed may come from the environment: `SKEP_` and its name. */
+/** The arguments of one command. A flag may also come from the environment: `SKEP_` and its name. */
 export class Arguments {
   /** The words after the command. */
   readonly words: readonly string[]
@@ -84,7 +84,7 @@ export class Arguments {
     for (const [name, values] of typed.flags) assertShape(name, known[name], values)
   }
 
-  /** Whether it stands on the command line itself. */
+  /** Whether the flag is on the command line itself. */
   typed(name: string): boolean {
     return this.#typed.has(name)
   }
@@ -134,7 +134,7 @@ export class Arguments {
     throw usage(`--${name} is ${quote(text)}; use a number with a unit: 250ms, 30s, 5m, 2h, 7d or 2w.`)
   }
 
-  /** A moment: ISO 8601, or so long ago (`2h`). */
+  /** A time: ISO 8601, or with `ago` a duration before now (`2h`). */
   moment(name: string, options: { readonly ago?: boolean } = {}): Date | undefined {
     const text = this.text(name)
     if (text === undefined) return undefined
@@ -142,16 +142,23 @@ export class Arguments {
       return new Date(Date.now() - durationMs(text as Duration))
     const date = ISO.test(text) ? new Date(text) : new Date(Number.NaN)
     if (!Number.isNaN(date.getTime())) return date
-    const ago = options.ago === true ? ', or so long ago: 2h' : ''
+    const ago = options.ago === true ? ', or a duration before now: 2h' : ''
     throw usage(`--${name} is ${quote(text)}; use a date like 2026-01-31T09:00:00Z${ago}.`)
   }
 }
 
-/** The milliseconds of a text that {@link Arguments.duration} accepted. */
+/** The milliseconds of a duration that {@link Arguments.duration} accepted. */
 export function durationMs(duration: Duration): number {
   if (typeof duration === 'number') return duration
   const unit = /[a-z]+$/.exec(duration)?.[0] ?? 'ms'
   return Math.round(Number.parseFloat(duration) * (UNIT_MS[unit] ?? 1))
+}
+
+/** The fields that are defined. */
+export function given<T extends object>(
+  fields: T,
+): { readonly [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 }
 
 export function variableOf(flag: string): string {

@@ -6,7 +6,7 @@ export interface Flag {
   /** `switch` takes no value, `list` may come several times, `optional` may stand without its value. */
   readonly kind: 'text' | 'switch' | 'list' | 'optional'
   readonly short?: string
-  /** How its value is called in the help: `--delay <5m>`. */
+  /** The placeholder of its value in the help: `--delay <5m>`. */
   readonly value?: string
   readonly help: string
 }
@@ -17,17 +17,17 @@ export type Flags = Readonly<Record<string, Flag>>
 export interface Command {
   readonly name: string
   readonly summary: string
-  /** What may follow `skep `, one line for each way. */
+  /** The usage lines, without `skep `. */
   readonly usage: readonly string[]
-  /** The words that may come first, with what each does. The first one is meant when there is none. */
+  /** The actions with their descriptions. The first one is the default. */
   readonly actions?: Readonly<Record<string, string>>
-  /** Names may stand in the place of an action; then the command judges the first word itself. */
+  /** The first word may be a name instead of an action; the command validates it. */
   readonly takesNames?: boolean
-  /** It works on the database itself, or on nothing, and asks no server. */
+  /** It needs the database itself, or nothing, and no server. */
   readonly asksNoServer?: true
   readonly flags: Flags
   readonly examples: readonly string[]
-  /** Does the work and returns the exit code. What it throws is explained and shown by the caller. */
+  /** Does the work and returns the exit code. Errors are shown by the caller. */
   run(call: Call): Promise<number>
 }
 
@@ -39,7 +39,7 @@ export interface Call {
   readonly cwd: string
 }
 
-/** Of these, what says which server is asked. */
+/** The flags that select a server. */
 export const SERVER_FLAGS: readonly string[] = ['url', 'token', 'token-file']
 
 /** Flags that every command has. */
@@ -52,18 +52,22 @@ export const GLOBAL_FLAGS: Flags = {
   url: {
     kind: 'text',
     value: 'address',
-    help: 'Ask this server instead of a database: https://jobs.example.com',
+    help: 'Use this server instead of a database: https://jobs.example.com',
   },
   token: { kind: 'text', value: 'text', help: 'The token for --url. Better: --token-file, or SKEP_TOKEN' },
   'token-file': { kind: 'text', value: 'path', help: 'A file with that token' },
   schema: { kind: 'text', value: 'name', help: 'The schema in PostgreSQL. Default: skep' },
-  prefix: { kind: 'text', value: 'name', help: 'What the keys in Redis begin with. Default: skep' },
-  space: { kind: 'text', value: 'name', help: 'The tenant. Default: "default"' },
-  config: { kind: 'text', value: 'file', help: 'The config file. Default: skep.config.ts, here or above' },
+  prefix: { kind: 'text', value: 'name', help: 'Prefix of the keys in Redis. Default: skep' },
+  space: { kind: 'text', value: 'name', help: 'Space (tenant). Default: "default"' },
+  config: {
+    kind: 'text',
+    value: 'file',
+    help: 'Config file. Default: skep.config.ts in this folder or above',
+  },
   json: { kind: 'switch', help: 'Print JSON' },
-  quiet: { kind: 'switch', short: 'q', help: 'Print only what was asked for' },
-  'no-color': { kind: 'switch', help: 'Print without colours' },
-  yes: { kind: 'switch', short: 'y', help: 'Do not ask' },
+  quiet: { kind: 'switch', short: 'q', help: 'Print only results' },
+  'no-color': { kind: 'switch', help: 'Disable colors' },
+  yes: { kind: 'switch', short: 'y', help: 'Skip confirmations' },
   help: { kind: 'switch', short: 'h', help: 'Show help' },
   version: { kind: 'switch', short: 'v', help: 'Show the version' },
 }

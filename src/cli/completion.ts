@@ -4,7 +4,7 @@ import { type Command, type Flags, GLOBAL_FLAGS } from './command.ts'
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** The script for a shell. It has everything in it and starts no process while somebody types. */
+/** The script for a shell. It is self-contained and starts no process during completion. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   switch (shell) {
     case 'bash':

@@ -57,12 +57,12 @@ function exitOf(code: string): number {
   return code.startsWith('SCHEDULE_') ? EXIT.conflict : EXIT.failure
 }
 
-/** Whether the store may answer later without anybody changing anything. */
+/** Whether a retry may succeed. */
 export function isAway({ code }: Report): boolean {
   return code === 'STORE_UNAVAILABLE' || code === 'STORE_UNKNOWN'
 }
 
-/** Whether the store waits for a migration, which somebody may run at any moment. */
+/** Whether the store needs a migration, which may run at any time. */
 export function isUnmigrated({ code }: Report): boolean {
   return code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED'
 }
@@ -85,7 +85,7 @@ export function complain(report: Report, out: Output): void {
   )
 }
 
-/** The first sentence of whatever was thrown, for a line in a list. */
+/** The first sentence of an error, for a line in a list. */
 export function briefly(thrown: unknown): string {
   const root = rootOf(thrown)
   return clean(whyOf(root) ?? (thrown instanceof Error ? thrown.message : String(thrown)))
@@ -157,7 +157,7 @@ function fixOf(code: string, cause: unknown, atServer: boolean): string | undefi
     return 'To accept it, make the store in skep.config.ts; --db accepts nothing unsafe.'
   if (!ABOUT_THE_STORE.test(code)) return undefined
   const { code: causeCode, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
-  // What Redis refuses has no code: its message begins with one.
+  // Errors of Redis have no code: their message starts with one.
   const known = typeof causeCode === 'string' ? causeCode : /^[A-Z]+\b/.exec(String(message))?.[0]
   const fix = known === undefined ? undefined : FIXES[known]
   return atServer ? fix?.replaceAll('--db', '--url') : fix

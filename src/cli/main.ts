@@ -9,5 +9,5 @@ quietExperiments()
 whenOutputCloses()
 const code = await runProgram(process.argv.slice(2), COMMANDS, { env: process.env, cwd: process.cwd() })
 await flushed()
-// A user's config may have opened things that nobody closes. The command is over, so they are too.
+// A user's config may have opened resources that stay open: exit explicitly.
 process.exit(code)

@@ -47,7 +47,7 @@ export class Output {
     process.stdout.write(`${safeJson(value, process.stdout.isTTY ? 2 : undefined)}\n`)
   }
 
-  /** One of many objects: JSON on one line, whoever reads it. */
+  /** One of many objects: JSON on one line, with or without --json. */
   line(value: unknown): void {
     process.stdout.write(`${safeJson(value)}\n`)
   }
@@ -67,13 +67,13 @@ export class Output {
   }
 }
 
-/** Whether somebody wants colours at all; whether a stream can show them is asked for each stream. */
+/** Whether colors are enabled; each stream is checked separately. */
 export function wantsColor(env: NodeJS.ProcessEnv, refused: boolean): boolean {
   // no-color.org: any value that is not empty.
   return !refused && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
 }
 
-/** Whether a terminal can show more than ASCII, as far as its environment tells. */
+/** Whether the locale of the terminal is UTF-8. */
 export function wantsUnicode(env: NodeJS.ProcessEnv): boolean {
   if (env['TERM'] === 'dumb' || env['TERM'] === 'linux') return false
   const locale = [env['LC_ALL'], env['LC_CTYPE'], env['LANG']].find((one) => (one ?? '') !== '')
@@ -93,7 +93,7 @@ const FORCED = { validateStream: false }
 
 /**
  * Calls `whenGone` once when stdout takes no more. What is written afterwards is dropped, and so is what stderr does
- * not take: nobody is left to tell.
+ * not accept: there is no reader left.
  */
 export function watchOutput(whenGone: (error: NodeJS.ErrnoException) => void): void {
   let gone = false

@@ -82,7 +82,7 @@ function findCommand(word: string, commands: readonly Command[]): Command {
   const found = commands.find(({ name }) => name === word)
   if (found) return found
   const names = [...commands.map(({ name }) => name), 'help', 'version']
-  throw usage(`There is no command ${quote(word)}.${meant(suggest(word, names), 'skep ')}`, 'See: skep help')
+  throw usage(`Unknown command ${quote(word)}.${meant(suggest(word, names), 'skep ')}`, 'See: skep help')
 }
 
 function assertKnown(
@@ -105,7 +105,7 @@ function assertKnown(
       const whose = command ? `skep ${command.name} has no flag --${name}` : `--${name} needs a command`
       throw usage(`${whose}; it belongs to ${others.join(', ')}.`, fix)
     }
-    throw usage(`There is no flag ${quote(dash + name)}.${meant(near, '--')}`, fix)
+    throw usage(`Unknown flag ${quote(dash + name)}.${meant(near, '--')}`, fix)
   }
 }
 

@@ -1,4 +1,4 @@
-/** The candidate that somebody who typed `word` most likely meant, if one is near enough. */
+/** The candidate most similar to `word`, if one is similar enough. */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
   const typed = word.toLowerCase()
   let best: string | undefined
@@ -11,11 +11,11 @@ export function suggest(word: string, candidates: readonly string[]): string | u
       bestDistance = distance
     }
   }
-  // A third of the letters may be wrong; in a very short word, one.
+  // A third of the characters may differ; in a very short word, one.
   return bestDistance <= Math.max(1, Math.floor(typed.length / 3)) ? best : undefined
 }
 
-/** How many letters have to be added, dropped, changed or swapped with their neighbour. */
+/** The edit distance, with transpositions. */
 function editDistance(a: string, b: string): number {
   let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

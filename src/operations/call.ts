@@ -2,20 +2,19 @@ import { type Skep, SkepError } from '../index.ts'
 import type { Guard } from './authorize/guard.ts'
 import { assertMayMatch } from './authorize/matching.ts'
 import type { Caller } from './operation.ts'
-import type { OperationName } from './schema/wire-types.ts'
 import type { Services } from './services.ts'
-import type { ListedOperation } from './table.ts'
+import type { ListedOperation, OperationName } from './table.ts'
 
-/** What every way to call an operation needs: HTTP, gRPC, and whatever comes. */
+/** What HTTP and gRPC need to call operations. */
 export interface Callable {
   readonly guard: Guard
   readonly services: Services
   skepFor(space: string): Skep
-  /** Told of each change that was made through this server. */
+  /** Called after each change made through this server. */
   onChange(space: string, name: OperationName): void
 }
 
-/** Reads the input, asks the guard, does it, and writes it down. The one way in which operations are called. */
+/** Reads the input, authorizes the call, runs the operation and writes the audit log. */
 export async function callOperation(
   env: Callable,
   operation: ListedOperation,
@@ -40,7 +39,7 @@ export async function callOperation(
   try {
     const skep = env.skepFor(caller.space)
     const { redactor, runtime } = env.services
-    // Stored texts are chosen by others: looking for secrets in them must not stop the process.
+    // Stored data is untrusted: searching it for secrets must not block the process.
     const services = { ...env.services, redactor: redactor.limited?.(() => runtime.mono()) ?? redactor }
     output = await operation.run(input, { skep, caller, services, signal })
   } catch (error) {
@@ -56,9 +55,9 @@ function wordsOf(error: unknown): string {
   return error instanceof SkepError ? `${error.code}: ${error.message}` : 'An unexpected error.'
 }
 
-/** The caller in the space that it names, if it may. */
+/** The caller in the space that it selects, if it may. */
 export function callerIn(caller: Caller, space: string | null): Caller {
   if (space === null || space === caller.space) return caller
   if (caller.spaces === '*' || caller.spaces?.includes(space)) return { ...caller, space }
-  throw new SkepError('FORBIDDEN', `This credential is for the space "${caller.space}" alone.`)
+  throw new SkepError('FORBIDDEN', `This credential is for the space "${caller.space}" only.`)
 }

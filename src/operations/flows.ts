@@ -7,7 +7,7 @@ import {
   shownMember,
   shownRun,
 } from './authorize/authorize-output.ts'
-import { type Context, operation, type ServerOperation } from './operation.ts'
+import { type Context, operation } from './operation.ts'
 import { id, nothing, paged, reason } from './schema/inputs.ts'
 import {
   explanation,
@@ -20,19 +20,19 @@ import {
   saidOrNull,
   status,
 } from './schema/outputs.ts'
-import { all, flag, invalid, json, nullable, object, optional, text } from './schema/schema.ts'
+import { all, flag, invalid, json, nullable, object, optional, text, whole } from './schema/schema.ts'
 import { toWire } from './schema/serialize.ts'
 
-export const flowsList: ServerOperation<'flows.list'> = operation({
+export const flowsList = operation({
   name: 'flows.list',
   method: 'GET',
   path: '/flows',
-  summary: 'Known flows with run counts by status.',
+  summary: 'Lists flows with the number of runs in each status.',
   scope: 'read',
   input: nothing,
   output: object({
     flows: all(flow),
-    isAll: flag('False: there were too many runs, and the newest were counted.'),
+    isAll: flag('False if only the newest runs were counted.'),
   }),
   async run(_input, { skep, caller }) {
     const { flows, isAll } = await skep.runs.flows()
@@ -40,18 +40,18 @@ export const flowsList: ServerOperation<'flows.list'> = operation({
   },
 })
 
-export const runsList: ServerOperation<'runs.list'> = operation({
+export const runsList = operation({
   name: 'runs.list',
   method: 'GET',
   path: '/runs',
-  summary: 'Flow runs, newest first.',
+  summary: 'Lists runs of flows, newest first.',
   scope: 'read',
   input: object({
     ...paged,
     flow: optional(text({ min: 1, max: 256 })),
     status: optional(status),
     attribute: optional(text({ max: 1_024, about: 'name=value' })),
-    root: optional(text({ min: 1, max: 64, about: 'This run with its branches, and theirs.' })),
+    root: optional(text({ min: 1, max: 64, about: 'This run with its branches, and their branches.' })),
   }),
   output: object({ runs: all(run), cursor: nextPage }),
   async run({ attribute, ...input }, context) {
@@ -71,13 +71,16 @@ function attributesOf(attribute: string): Readonly<Record<string, string>> {
   return { [attribute.slice(0, at)]: attribute.slice(at + 1) }
 }
 
-export const runsGet: ServerOperation<'runs.get'> = operation({
+export const runsGet = operation({
   name: 'runs.get',
   method: 'GET',
   path: '/runs/:id',
-  summary: 'One run: its position, what it waits for, and its branches.',
+  summary: 'Returns a run with its position, what it waits for, and its branches.',
   scope: 'read',
-  input: object({ id: id('a run') }),
+  input: object({
+    id: id('a run'),
+    members: optional(whole({ min: 1, max: 200, about: 'The most members to list.' })),
+  }),
   output: object({
     run,
     flow: nullable(flow),
@@ -90,7 +93,7 @@ export const runsGet: ServerOperation<'runs.get'> = operation({
     const one = await visibleRun(context, input.id)
     const [{ flows }, waitsFor, branches, explained] = await Promise.all([
       skep.runs.flows({ name: one.flow }),
-      skep.runs.members(one.id, {}),
+      skep.runs.members(one.id, input.members === undefined ? {} : { limit: input.members }),
       skep.runs.branches(one.id),
       skep.runs.explain(one.id),
     ])
@@ -117,11 +120,11 @@ export const runsGet: ServerOperation<'runs.get'> = operation({
 
 const moved = object({ changed: flag() })
 
-export const runsCancel: ServerOperation<'runs.cancel'> = operation({
+export const runsCancel = operation({
   name: 'runs.cancel',
   method: 'POST',
   path: '/runs/:id/cancel',
-  summary: 'Cancels a run with its branches and jobs.',
+  summary: 'Cancels a run and everything that it waits for.',
   scope: 'operate',
   input: object({ id: id('a run'), reason: optional(reason) }),
   output: moved,
@@ -137,11 +140,11 @@ export const runsCancel: ServerOperation<'runs.cancel'> = operation({
   },
 })
 
-export const runsRetry: ServerOperation<'runs.retry'> = operation({
+export const runsRetry = operation({
   name: 'runs.retry',
   method: 'POST',
   path: '/runs/:id/retry',
-  summary: 'Retries a failed run from the failed or an earlier step.',
+  summary: 'Retries a failed run from the failed step or an earlier one.',
   scope: 'operate',
   input: object({
     id: id('a run'),
@@ -155,16 +158,16 @@ export const runsRetry: ServerOperation<'runs.retry'> = operation({
   },
 })
 
-export const runsSignal: ServerOperation<'runs.signal'> = operation({
+export const runsSignal = operation({
   name: 'runs.signal',
   method: 'POST',
   path: '/runs/:id/signal',
-  summary: 'Sends a signal to a run, also before it waits for it.',
+  summary: 'Sends a signal to a run.',
   scope: 'operate',
   input: object({
     id: id('a run'),
     name: text({ min: 1, max: 256 }),
-    value: optional(json('What it is told.')),
+    value: optional(json('The value of the signal.')),
   }),
   output: moved,
   target: (input) => `signal ${input.name} to run ${input.id}`,
@@ -174,11 +177,11 @@ export const runsSignal: ServerOperation<'runs.signal'> = operation({
   },
 })
 
-export const groupsGet: ServerOperation<'groups.get'> = operation({
+export const groupsGet = operation({
   name: 'groups.get',
   method: 'GET',
   path: '/groups/:id',
-  summary: 'One group of jobs with member counts.',
+  summary: 'Returns a group of jobs with the number of jobs that have ended.',
   scope: 'read',
   input: object({ id: id('a group') }),
   output: group,

@@ -1,61 +1,75 @@
 import type { Skep } from '../index.ts'
-import type { Schema } from './schema/schema.ts'
-import type { InputOf, OperationName, OutputOf, Scope } from './schema/wire-types.ts'
+import type { Scope } from './schema/inputs.ts'
+import type { AnySchema, Schema } from './schema/schema.ts'
 import type { Services } from './services.ts'
 
-/** Who asks, as its credential says. Nothing of this comes from the body of a request. */
+/** The caller, as its credential says. Nothing of this comes from the body of a request. */
 export interface Caller {
-  /** How it is called in the audit: the name of its token, or what the user's own `auth` said. */
+  /** Its name in the audit log: the name of its token, or the one that a custom `auth` returned. */
   readonly name: string
   readonly scopes: ReadonlySet<Scope>
   readonly space: string
-  /** Spaces that it may name instead. */
+  /** Other spaces that it may select. */
   readonly spaces: readonly string[] | '*' | null
-  /** Patterns of the queues that it may see and touch, in which `*` stands for anything. */
+  /** Patterns of the queues that it may see and change; `*` matches any characters. */
   readonly queues: readonly string[]
-  /** Whether payloads, results and logs are shown to it. */
+  /** Whether it may see payloads, results and logs. */
   readonly payloads: boolean
-  /** From where it asks; null inside of the process. */
+  /** Its network address; null inside of the process. */
   readonly address: string | null
-  /** Asks again whether its credential is still good, for whoever serves it for long. Left out: it is. */
+  /** Checks whether its credential is still valid, for long-lived streams. @default always valid */
   readonly isStillGood?: () => Promise<boolean>
 }
 
 /** What an operation gets beside its input. */
-export interface OperationContext<Services> {
+export interface Context {
   /** In the space of the caller. */
   readonly skep: Skep
   readonly caller: Caller
-  /** What the server has beside its Skep: receivers, tokens, the audit. */
+  /** What the server has beside its Skep: receivers, tokens, the audit log. */
   readonly services: Services
   readonly signal: AbortSignal
 }
 
-/** One thing that can be asked. Written once, and called by HTTP, gRPC, the dashboard and the command line. */
-export interface Operation<Name extends OperationName, Services> {
+/** The declaration of an operation. */
+interface Definition<Name extends string, Input, Output> {
   readonly name: Name
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Below `/api/v1`, such as `/jobs/:id`; the words after a colon are fields of the input. */
+  /** Below `/api/v1`, such as `/jobs/:id`; `:id` is a field of the input. */
   readonly path: string
   /** One sentence for the reference. */
   readonly summary: string
   readonly scope: Scope
-  readonly input: Schema<InputOf<Name>>
-  readonly output: Schema<OutputOf<Name>>
-  /** The queues that it names, so that a caller who may not see one is refused. */
-  readonly queuesOf?: (input: InputOf<Name>) => readonly string[]
-  /** What it was done to, in words, for the audit. Every operation that changes something has it. */
-  readonly target?: (input: InputOf<Name>) => string
-  run(input: InputOf<Name>, context: OperationContext<Services>): Promise<OutputOf<Name>>
+  readonly input: Schema<Input>
+  readonly output: Schema<Output>
+  /** The queues that a call names: a caller that may not see one of them is refused. */
+  queuesOf?(input: NoInfer<Input>): readonly string[]
+  /** What a call changes, for the audit log. Every operation that changes something has it. */
+  target?(input: NoInfer<Input>): string
+  run(input: NoInfer<Input>, context: Context): Promise<NoInfer<Output>>
 }
 
-/** What the code of an operation gets beside its input. */
-export type Context = OperationContext<Services>
+/** An operation: declared once, and called by HTTP, gRPC, the dashboard and the command line. */
+export interface Operation<Name extends string, Input, Output>
+  extends Required<Definition<Name, Input, Output>> {
+  readonly isChange: boolean
+}
 
-/** An operation of this server. */
-export type ServerOperation<Name extends OperationName = OperationName> = Operation<Name, Services>
+/** Any operation. Its functions expect an input that its own schema has read. */
+export interface AnyOperation<Name extends string = string>
+  extends Omit<Operation<Name, unknown, unknown>, 'input' | 'output'> {
+  readonly input: AnySchema
+  readonly output: AnySchema
+}
 
-/** Describes an operation. Its schemas must have exactly the types that `api.ts` says. */
-export function operation<Name extends OperationName>(one: ServerOperation<Name>): ServerOperation<Name> {
-  return one
+/** Declares an operation. Its input and output types are those of its schemas. */
+export function operation<const Name extends string, Input, Output>(
+  definition: Definition<Name, Input, Output>,
+): Operation<Name, Input, Output> {
+  return {
+    queuesOf: () => [],
+    target: () => '',
+    isChange: definition.method !== 'GET',
+    ...definition,
+  }
 }

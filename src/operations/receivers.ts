@@ -1,37 +1,17 @@
 import { notFound, sees } from './authorize/authorize-output.ts'
-import { type Context, operation, type ServerOperation } from './operation.ts'
+import { type Context, operation } from './operation.ts'
 import { id, nothing } from './schema/inputs.ts'
-import { count, momentOrNull, said, saidOrNull } from './schema/outputs.ts'
-import { all, moment, object, oneOf } from './schema/schema.ts'
-import type { ReceiverSummary } from './schema/wire-types.ts'
+import { type ReceiverSummary, receiver } from './schema/outputs.ts'
+import { all, object } from './schema/schema.ts'
 
-export const receiversList: ServerOperation<'receivers.list'> = operation({
+export const receiversList = operation({
   name: 'receivers.list',
   method: 'GET',
   path: '/receivers',
-  summary: 'Receivers of this server with their unacknowledged jobs.',
+  summary: 'Lists the receivers of this server, with their unacknowledged jobs.',
   scope: 'read',
   input: nothing,
-  output: object({
-    receivers: all(
-      object({
-        id: said,
-        name: said,
-        address: said,
-        protocol: oneOf(['grpc', 'http', 'poll']),
-        queues: all(said),
-        keys: saidOrNull,
-        credits: count,
-        unacked: count,
-        unackedBytes: count,
-        oldestAt: momentOrNull,
-        acked: count,
-        nacked: count,
-        connectedAt: moment(),
-        lastAckAt: momentOrNull,
-      }),
-    ),
-  }),
+  output: object({ receivers: all(receiver) }),
   run: async (_input, context) => ({ receivers: await receiversOf(context) }),
 })
 
@@ -41,11 +21,11 @@ export async function receiversOf({ skep, caller, services }: Context): Promise<
   return found.filter(({ queues }) => queues.every((queue) => sees(caller, queue)))
 }
 
-export const receiversClose: ServerOperation<'receivers.close'> = operation({
+export const receiversClose = operation({
   name: 'receivers.close',
   method: 'DELETE',
   path: '/receivers/:id',
-  summary: 'Closes a receiver. Its unacknowledged jobs are released at once.',
+  summary: 'Closes a stream. Its unacknowledged jobs become available at once.',
   scope: 'operate',
   input: object({ id: id('a receiver') }),
   output: nothing,

@@ -2,10 +2,11 @@ import type { Runtime, Skep } from '../index.ts'
 import type { Cards } from './authorize/declarations.ts'
 import type { Caller } from './operation.ts'
 import type { Redactor } from './redaction/redact.ts'
-import type { AuditEntry, Check, InputOf, ReceiverSummary, TokenView } from './schema/wire-types.ts'
+import type { AuditQuery, NewToken } from './schema/inputs.ts'
+import type { AuditEntry, Check, ReceiverSummary, TokenView } from './schema/outputs.ts'
 import type { Lookback } from './system/metrics-window.ts'
 
-/** What the server has beside its Skeps. Operations get it in their context. */
+/** What the server provides to operations beside a Skep. */
 export interface Services {
   readonly about: About
   readonly runtime: Runtime
@@ -15,52 +16,49 @@ export interface Services {
   readonly receivers: ReceiverList
   readonly tokens: TokenList
   readonly auditLog: AuditLog
-  /** Hides secrets in what leaves the server. */
+  /** Redacts secrets in outputs. */
   readonly redactor: Redactor
   readonly quotas: SpaceQuotas
   readonly alerts: AlertChecks
 }
 
-/** What the server says about itself. */
+/** The settings of the server. */
 export interface About {
   readonly version: string
-  /** A word such as "production"; null: none. */
+  /** A label such as "production"; null: none. */
   readonly environment: string | null
-  /** Where traces are; `{trace}` stands for the id. */
+  /** The address of traces; `{trace}` is replaced by the id. */
   readonly traceUrl: string | null
-  /** Where the jobs are, without a password; null: it was not said. */
+  /** The store, without a password; null: not given. */
   readonly place: string | null
 }
 
-/** How this process is. */
+/** The health of this process. */
 export interface ProcessVitals {
   upMs(): number
-  /** How late its event loop is, the 99th of a hundred, lately. */
+  /** The recent 99th percentile of the delay of its event loop. */
   lagMs(): number
-  /** Connections that are open. */
+  /** Open connections. */
   connections(): number
 }
 
-/** Who streams jobs from this server. */
+/** The receivers of this server. */
 export interface ReceiverList {
   list(space: string): Promise<readonly ReceiverSummary[]>
-  /** Ends a stream; its jobs are free at once. False if there is none. */
+  /** Closes a stream; its jobs become available at once. False if there is none. */
   close(space: string, id: string): Promise<boolean>
 }
 
 export interface TokenList {
-  /** Those that the caller may see: of its spaces. */
+  /** The tokens of the spaces of the caller. */
   list(caller: Caller): Promise<readonly TokenView[]>
-  create(
-    caller: Caller,
-    input: InputOf<'tokens.create'>,
-  ): Promise<{ readonly token: string; readonly view: TokenView }>
+  create(caller: Caller, input: NewToken): Promise<{ readonly token: string; readonly view: TokenView }>
   /** False if there is none that this caller may see. */
   revoke(caller: Caller, id: string): Promise<boolean>
 }
 
 export interface AuditLog {
-  /** What was done with `what` and succeeded between these moments, the newest first, as far as it is among the last few hundred lines. */
+  /** Successful calls of `what` between these times, newest first, among the last few hundred entries. */
   between(
     space: string,
     what: AuditEntry['what'],
@@ -70,32 +68,32 @@ export interface AuditLog {
   /** The newest first. */
   list(
     caller: Caller,
-    input: InputOf<'audit.list'>,
+    input: AuditQuery,
   ): Promise<{ readonly entries: readonly AuditEntry[]; readonly cursor: string | null }>
 }
 
-/** A line of the audit, with the queues that it was about. */
+/** An entry of the audit log, with its queues. */
 export interface AuditedChange extends AuditEntry {
   readonly queues: readonly string[]
 }
 
-/** What a space may use up through this server. */
+/** The quotas of spaces. */
 export interface SpaceQuotas {
-  /** Throws unless the space may enqueue these now. `stored` lists its queues. */
+  /** Throws if enqueuing these would exceed a quota. `stored` lists the queues of the space. */
   assertEnqueue(space: string, coming: readonly Coming[], stored: QueueLister): Promise<void>
-  /** Throws if a payload is larger than those of the space may be. */
+  /** Throws if a payload is too large for the space. */
   assertPayloads(space: string, coming: readonly Partial<Coming>[]): void
-  /** Throws unless the space may have another schedule. `count` counts those that it has, up to so many. */
+  /** Throws if the space has too many schedules. `count` counts them, up to `most`. */
   assertSchedule(space: string, count: (most: number) => Promise<number>): Promise<void>
 }
 
-/** Who is told of what needs attention. */
+/** The receivers of alerts. */
 export interface AlertChecks {
-  /** Whether alerts of a space are taken, one check for each address. */
+  /** Whether alerts of a space are delivered, one check per address. */
   checks(space: string): Promise<readonly Check[]>
 }
 
-/** What is to be enqueued. */
+/** A job to be enqueued. */
 export interface Coming {
   readonly queue: string
   readonly payload: unknown
@@ -104,7 +102,7 @@ export interface Coming {
   readonly unique?: string | null
 }
 
-/** What the quotas of a space count: the Skep of the space. */
+/** The Skep of a space, as far as quotas need it. */
 export interface QueueLister {
   readonly queues: Pick<Skep['queues'], 'list'>
 }

@@ -1,34 +1,15 @@
 import type { WorkerView } from '../index.ts'
 import { notFound, sees, seesAll } from './authorize/authorize-output.ts'
-import { operation, type ServerOperation } from './operation.ts'
+import { operation } from './operation.ts'
 import { id, nothing } from './schema/inputs.ts'
-import { count, said, saidOrNull } from './schema/outputs.ts'
-import { all, flag, moment, nullable, number, object, oneOf, type Schema } from './schema/schema.ts'
-import type { WorkerSummary } from './schema/wire-types.ts'
+import { type WorkerSummary, worker } from './schema/outputs.ts'
+import { all, object, oneOf } from './schema/schema.ts'
 
-const worker: Schema<WorkerSummary> = object({
-  id: said,
-  host: said,
-  pid: number(),
-  queues: all(said),
-  concurrency: count,
-  running: count,
-  startedAt: moment(),
-  seenAt: moment(),
-  life: oneOf(['here', 'gone', 'unsure']),
-  version: saidOrNull,
-  node: saidOrNull,
-  memoryBytes: nullable(number()),
-  lagMs: nullable(number()),
-  command: nullable(oneOf(['pause', 'stop'])),
-  paused: flag(),
-})
-
-export const workersList: ServerOperation<'workers.list'> = operation({
+export const workersList = operation({
   name: 'workers.list',
   method: 'GET',
   path: '/workers',
-  summary: 'Workers of this space on all machines.',
+  summary: 'Lists the workers of the space, on all machines.',
   scope: 'read',
   input: nothing,
   output: object({ workers: all(worker) }),
@@ -41,7 +22,7 @@ export const workersList: ServerOperation<'workers.list'> = operation({
   },
 })
 
-export const workersCommand: ServerOperation<'workers.command'> = operation({
+export const workersCommand = operation({
   name: 'workers.command',
   method: 'POST',
   path: '/workers/:id/command',
@@ -52,11 +33,11 @@ export const workersCommand: ServerOperation<'workers.command'> = operation({
   target: (input) => `${input.command} worker ${input.id}`,
   async run(input, { skep, caller }) {
     const found = (await skep.workers.list()).find((one) => one.id === input.id)
-    // A caller who does not see all of its queues would stop jobs of others with it.
+    // A worker may serve queues that the caller does not see.
     const isMine = found?.queues.every((queue) => sees(caller, queue)) ?? false
-    const told = isMine ? await skep.workers[input.command](input.id, { by: caller.name }) : null
-    if (told === null) throw notFound(`worker "${input.id}"`)
-    return summaryOf(told, () => true)
+    const commanded = isMine ? await skep.workers[input.command](input.id, { by: caller.name }) : null
+    if (commanded === null) throw notFound(`worker "${input.id}"`)
+    return summaryOf(commanded, () => true)
   },
 })
 

@@ -28,7 +28,7 @@ const ERROR: JsonSchema = {
 
 /** What is told with each of them, for example. */
 const REFUSED: Readonly<Record<string, { readonly code: string; readonly message: string }>> = {
-  '400': { code: 'OPTION_INVALID', message: 'input.limit must be a whole number from 1 to 200.' },
+  '400': { code: 'OPTION_INVALID', message: 'input.limit must be an integer from 1 to 200.' },
   '401': { code: 'UNAUTHENTICATED', message: 'Say who you are: send "authorization: Bearer <token>".' },
   '403': { code: 'FORBIDDEN', message: '"shop" may not do this: it needs the scope "operate".' },
   '404': { code: 'NOT_FOUND', message: 'Not found in this space, or not accessible with this token.' },

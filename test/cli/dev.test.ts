@@ -74,7 +74,7 @@ describe('skep dev --demo', () => {
     // a job that ran can be sent again. Pressing q twice hurries nothing.
     const keys: [RegExp, string][] = [
       [/QUEUE.*mail\.send.*RECENT.*✓/s, 's'],
-      [/Sent again/, 'p'],
+      [/Copied/, 'p'],
       [/Paused/, 'p'],
       [/Resumed/, 'qq'],
     ]

@@ -142,7 +142,7 @@ describe('skep flows', () => {
     ])
     expect((await run('signal', branch, 'aproval')).stderr).toContain('Did you mean "approval"?')
     expect((await run('signal', branch, 'approval', '--dry-run')).stdout).toBe(
-      `Would tell ${branch} approval.\n`,
+      `Would signal ${branch} approval.\n`,
     )
     const told = json(await run('signal', branch, 'approval', '-d', '{"by":"Ada"}', '--json'))
     expect(told).toEqual({ id: branch, signal: 'approval', dryRun: false, told: true })

@@ -175,7 +175,7 @@ describe('skep jobs', () => {
     const { queues } = json(await skep(['queues', '--json'], { cwd }))
 
     expect([nothing.code, unasked.code, both.code]).toEqual([2, 2, 2])
-    expect(unasked.stderr).toContain('Cancel 3 jobs? There is nobody here to ask.')
+    expect(unasked.stderr).toContain('Cancel 3 jobs? Cannot ask: this is not a terminal.')
     expect(json(dry)).toEqual({ action: 'cancel', dryRun: true, jobs: 3, exact: true })
     expect(searched.stdout).toBe('Would cancel 2 jobs.\n')
     expect(done.stdout).toBe('Cancelled 3 jobs.\n')

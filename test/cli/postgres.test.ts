@@ -41,7 +41,7 @@ describe('on PostgreSQL, the command line', () => {
     const env = { SKEP_DB: url }
     const worker = start(['worker'], { cwd, env })
 
-    await worker.until(/SCHEMA_MISSING[\s\S]*skep migrate[\s\S]*Retrying until the tables are there/)
+    await worker.until(/SCHEMA_MISSING[\s\S]*skep migrate[\s\S]*Retrying until the tables exist/)
     await skep(['migrate'], { cwd, env })
     await worker.until(/worker \S+ started/)
 

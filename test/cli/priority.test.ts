@@ -92,7 +92,7 @@ describe('skep queues purge', () => {
     expect(dry.stdout).toBe('Would remove 3 jobs: 1 delayed, 2 ready.\n')
     expect(unasked.code).toBe(2)
     expect(unasked.stderr).toContain(
-      'Remove 3 jobs of mail (1 delayed, 2 ready)? There is nobody here to ask.',
+      'Remove 3 jobs of mail (1 delayed, 2 ready)? Cannot ask: this is not a terminal.',
     )
     expect(counted).toMatchObject({
       queue: 'mail',

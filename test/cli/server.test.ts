@@ -38,7 +38,7 @@ describe('skep server', () => {
     const cwd = project()
     const server = start(['server', '--db', 'postgres://ada:secret@127.0.0.1:1/shop', '--port', '0'], { cwd })
     const url = await server.until(ADDRESS)
-    await server.until(/Trying again until it answers/)
+    await server.until(/Retrying until it is available/)
 
     const [ready, alive] = await Promise.all([fetch(`${url}/readyz`), fetch(`${url}/healthz`)])
     server.child.kill('SIGTERM')

@@ -149,21 +149,19 @@ describe('the board', () => {
   })
   const presence = fc.record({
     id: fc.string(),
-    space: fc.constant('default'),
     host: fc.string(),
     pid: fc.nat(),
     queues: fc.array(fc.string()),
     concurrency: fc.nat(),
     running: fc.nat(),
-    startedAt: fc.nat(),
+    startedAt: fc.constant('2026-11-16T09:30:00.000Z'),
     version: fc.option(fc.string()),
     node: fc.option(fc.string()),
     memoryBytes: fc.option(fc.nat()),
     lagMs: fc.option(fc.nat()),
     command: fc.constantFrom(null, 'pause' as const, 'stop' as const),
-    prefetched: fc.nat(),
     paused: fc.boolean(),
-    seenAt: fc.nat(),
+    seenAt: fc.constant('2026-11-16T09:30:00.000Z'),
     life: fc.constantFrom('here' as const, 'gone' as const, 'unsure' as const),
   })
   const event = fc.record({

@@ -48,7 +48,7 @@ describe('skep --url', () => {
     expect([good.code, json(good)]).toEqual([0, { text: 'Hello, Ada!' }])
     expect([bad.code, bad.stderr]).toEqual([1, expect.stringMatching(/JOB_FAILED.*it never works/)])
     expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('RESULT_TIMEOUT')])
-    expect([cancelled.code, cancelled.stdout]).toEqual([0, expect.stringContaining('1 that run were asked')])
+    expect([cancelled.code, cancelled.stdout]).toEqual([0, expect.stringContaining('1 running were asked')])
     expect((await followed).stderr).toMatch(/cancelled/)
   })
 
@@ -129,6 +129,8 @@ describe('skep --url', () => {
     const limited = await far(['queues', 'limits', 'later', '--rate', '5/1s', '--json'])
     const copied = await far(['jobs', 'copy', id, '-d', '{"b":2}'])
     const purged = await far(['queues', 'purge', 'later', '--state', 'dead', '--yes', '--json'])
+    const byText = await far(['jobs', 'cancel', '--text', '{"b":2}', '--dry-run'])
+    const everywhere = await far(['queues', 'pause', 'later', '--everywhere'])
 
     expect(json(promoted)).toMatchObject({ changed: 1, refused: [] })
     expect([again.code, json(again)]).toEqual([4, expect.objectContaining({ changed: 0 })])
@@ -144,6 +146,8 @@ describe('skep --url', () => {
     expect(json(limited)).toMatchObject({ limit: { limits: { rate: { limit: 5, per: 1_000 } } } })
     expect(copied.stdout).toMatch(/^[0-9a-f-]{36}\n$/)
     expect(json(purged)).toMatchObject({ jobs: 1, states: { dead: 1 } })
+    expect(byText.stdout).toBe('Would cancel 1 job.\n')
+    expect(everywhere.stdout).toBe('Paused later in every space.\n')
     expect(json(await skep(['jobs', '--queue', 'later', '--json'], { cwd }))).toMatchObject({
       jobs: expect.arrayContaining([expect.objectContaining({ payload: { b: 2 }, state: 'ready' })]),
     })
@@ -168,7 +172,7 @@ describe('skep --url', () => {
     const gone = await far(['receivers', 'close', id, '--yes'])
     for (let part = await reader?.read(); part !== undefined && !part.done; ) part = await reader?.read()
 
-    expect(nobody.stderr).toContain('Nobody receives jobs')
+    expect(nobody.stderr).toContain('No receivers are connected')
     expect(shown.stdout).toMatch(/^ID +NAME +FROM +BY +HOLDS.*\n.*ada-1 +127\.0\.0\.1 +http +0\/7 .*mail\.\*/)
     expect(listed.receivers).toMatchObject([
       { name: 'ada-1', protocol: 'http', credits: 7, queues: ['mail.*'] },
@@ -212,8 +216,6 @@ describe('skep --url', () => {
       [
         ['queues', '--url', 'jobs.example.com'],
         ['queues', '--url', url, '--db', 'jobs.db'],
-        ['jobs', 'cancel', '--text', 'x', '--yes'],
-        ['queues', 'pause', '--everywhere', '--yes'],
         ['queues', 'limits', '--shared', 'x', '--concurrency', '1'],
         ['jobs', 'cancel', '01890a5d-ac96-774b-bcce-b302099a8057', '--by', 'me'],
         ['migrate', '--url', url],

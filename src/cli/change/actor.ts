@@ -5,10 +5,10 @@ import type { Flag } from '../command.ts'
 export const BY_FLAG: Flag = {
   kind: 'text',
   value: 'name',
-  help: 'Who says so. Default: your user name',
+  help: 'Actor recorded with the change. Default: $USER',
 }
 
-/** Who is named as the one who did it: what --by says, else the user. */
+/** The actor of a change: --by, or else the user. */
 export function personOf(args: Arguments): string | undefined {
   const said = args.text('by')
   if (said !== undefined) return said

@@ -1,33 +1,35 @@
-import {
-  type BulkAction,
-  type BulkOptions,
-  type BulkView,
-  type JobCount,
-  type JobState,
-  type PriorityMode,
-  parseQuery,
-} from '../../index.ts'
-import type { Arguments } from '../arguments.ts'
+import { type BulkAction, parseQuery } from '../../index.ts'
+import type { BulkView } from '../../operations/schema/outputs.ts'
+import type { InputOf, OutputOf } from '../../operations/table.ts'
+import { type Arguments, given } from '../arguments.ts'
 import type { Call, Flags } from '../command.ts'
-import type { Counterpart } from '../connect/backend.ts'
+import type { Backend } from '../connect/backend.ts'
 import { reaching } from '../connect/connect.ts'
 import { listenForStop } from '../connect/stop.ts'
 import { EXIT, usage } from '../exit.ts'
 import { count, many } from '../format/numbers.ts'
 import { Progress } from '../format/progress.ts'
 import { clean, quote } from '../format/text.ts'
-import { BY_FLAG, personOf } from './actor.ts'
+import { BY_FLAG } from './actor.ts'
 import { confirm } from './confirm.ts'
 import { readMode } from './prioritize.ts'
 import { readWhen } from './reschedule.ts'
-import { SELECTION_FLAGS, USUAL_STATES } from './selection.ts'
+import { SELECTION_FLAGS } from './selection.ts'
 
 /** The flags of changes that take a query. */
 export const WHERE_FLAGS: Flags = {
-  where: { kind: 'text', value: 'query', help: "Jobs that fit, as in: 'state:dead error:~timeout since:1h'" },
-  'per-second': { kind: 'text', value: 'n', help: 'With --where: change at most so many jobs per second' },
-  detach: { kind: 'switch', help: 'With --where: leave it to the workers, and print the id of the action' },
-  reason: { kind: 'text', value: 'text', help: 'With --where, for cancel and bury: kept with the jobs' },
+  where: {
+    kind: 'text',
+    value: 'query',
+    help: "Jobs that match, as in: 'state:dead error:~timeout since:1h'",
+  },
+  'per-second': {
+    kind: 'text',
+    value: 'n',
+    help: 'With --where: change at most this number of jobs per second',
+  },
+  detach: { kind: 'switch', help: 'With --where: run it in the workers, and print the id of the action' },
+  reason: { kind: 'text', value: 'text', help: 'With --where, for cancel and bury: stored with the jobs' },
   by: BY_FLAG,
 }
 
@@ -84,13 +86,13 @@ function whereFor(filter: string, text: string): string {
   return `--where '${field[filter] ?? ''}${clean(text)}'`
 }
 
-/** Does one thing to all jobs that fit, as a bulk action that outlives this process if it has to. */
+/** Changes all jobs that match, as a bulk action, which continues if this process exits. */
 export async function changeWhere(call: Call, action: BulkAction, where: string): Promise<number> {
   const { args, out } = call
-  if (args.typed('limit')) throw usage('--limit does not go with --where: it is about all that fit.')
+  if (args.typed('limit')) throw usage('--limit does not go with --where: it changes all jobs that match.')
   const options = optionsOf(call, action, where)
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const found = await skep.jobs.count(withUsualStates(action, where), { cap: 100_000 })
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const found = await countFor(call, backend, { action, query: where })
     if (args.on('dry-run')) {
       if (out.json) out.object({ action, dryRun: true, jobs: found.count, exact: found.isExact })
       else out.data(`Would ${action} ${about(found)}.`)
@@ -98,84 +100,105 @@ export async function changeWhere(call: Call, action: BulkAction, where: string)
     }
     if (found.count === 0 && found.isExact) {
       if (out.json) out.object({ action, dryRun: false, changed: 0, refused: 0, status: 'done' })
-      else out.data(`No job fits ${quote(where)}, so nothing was changed.`)
+      else out.data(`No job matches ${quote(where)}: nothing was changed.`)
       return EXIT.ok
     }
     await confirm(call, `${capital(action)} ${about(found)}?`)
-    const bulk = await skep.bulk.start(options)
+    const expected = found.isExact ? { expected: found.count } : {}
+    const bulk = await backend.call('bulk.start', { ...options, ...expected })
     if (args.on('detach')) {
       if (out.json) out.object(bulk)
       else out.data(bulk.id)
       out.note(
-        out.paintNote('dim', `Workers and servers work it off. How far it is: skep bulk get ${bulk.id}`),
+        out.paintNote('dim', `Workers and servers run it. Show its progress: skep bulk get ${bulk.id}`),
       )
       return EXIT.ok
     }
-    return tell(call, await workOff(call, skep, bulk, found.isExact ? found.count : null))
+    return tell(call, await workOff(call, backend, bulk))
   })
 }
 
-function optionsOf(call: Call, action: BulkAction, query: string): BulkOptions {
-  const { args } = call
+/** Counting stops here, and the rest is "at least". */
+const MOST_COUNTED = 1_000_000
+
+interface Counted {
+  readonly count: number
+  readonly isExact: boolean
+}
+
+/** How many jobs an action would change. */
+async function countFor(
+  { out }: Call,
+  backend: Backend,
+  input: Pick<InputOf<'jobs.count'>, 'action' | 'query'>,
+): Promise<Counted> {
+  const progress = new Progress(out, 'Counting')
+  let count = 0
+  let cursor: string | null | undefined
+  do {
+    const page: OutputOf<'jobs.count'> = await backend.call('jobs.count', {
+      ...input,
+      ...(typeof cursor === 'string' ? { cursor } : {}),
+    })
+    count += page.count
+    cursor = page.cursor ?? null
+    if (cursor !== null) progress.show(count, null)
+  } while (cursor !== null && count < MOST_COUNTED)
+  progress.end()
+  return { count, isExact: cursor === null }
+}
+
+function optionsOf({ args }: Call, action: BulkAction, query: string): InputOf<'bulk.start'> {
   const perSecond = args.whole('per-second', { min: 1, max: 100_000 })
   const reason = args.text('reason')
   if (reason !== undefined && action !== 'cancel' && action !== 'bury' && args.typed('reason')) {
     throw usage('--reason is for cancel and bury.')
   }
-  const by = personOf(args)
   return {
     action,
     query,
-    ...(by === undefined ? {} : { by }),
-    ...(perSecond === undefined ? {} : { perSecond }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(action === 'prioritize' ? priorityOf(call) : {}),
-    ...(action === 'reschedule' ? { when: readWhen(args) } : {}),
+    ...given({ perSecond, reason }),
+    ...(action === 'prioritize' ? priorityOf(args) : {}),
+    ...(action === 'reschedule' ? { at: readWhen(args) } : {}),
     ...(action === 'move' ? { queue: readTo(args) } : {}),
   }
 }
 
-function priorityOf({ args }: Call): { readonly priority: number; readonly priorityMode?: PriorityMode } {
+function priorityOf(args: Arguments): Pick<InputOf<'bulk.start'>, 'priority' | 'priorityMode'> {
   const priority = args.whole('priority', { min: -100, max: 100 })
   if (priority === undefined) throw usage('Which priority?', 'skep jobs prioritize --where … --priority 10')
-  const mode = readMode(args)
-  return { priority, ...(mode === undefined ? {} : { priorityMode: mode }) }
+  return given({ priority, priorityMode: readMode(args) })
 }
 
 function readTo(args: Arguments): string {
   const to = args.text('to')
   if (to !== undefined) return to
-  throw usage('Which queue shall they go to?', 'skep jobs move <id…> --to <queue>')
+  throw usage('To which queue?', 'skep jobs move <id…> --to <queue>')
 }
 
-/** Works it off here, together with whoever else does, and shows how far it is. Ctrl-C ends it after the present page. */
-async function workOff(
-  { out }: Call,
-  skep: Counterpart,
-  begun: BulkView,
-  counted: number | null,
-): Promise<BulkView> {
+/** Runs it in this process, together with workers and servers, and shows the progress. Ctrl-C stops it after the current page. */
+async function workOff({ out }: Call, backend: Backend, begun: BulkView): Promise<BulkView> {
   const progress = new Progress(out, DOING[begun.action])
   const stop = listenForStop({
     onHurry: () => process.exit(EXIT.failure),
     onForce: () => process.exit(EXIT.failure),
   })
-  const served = skep.bulk.serve()
+  const served = backend.serveBulk()
   try {
     let bulk: BulkView = begun
     let asked = false
     while (bulk.status === 'running') {
-      progress.show(bulk.changed + bulk.refused, bulk.expected ?? counted)
+      progress.show(bulk.changed + bulk.refused, bulk.expected)
       await new Promise((resolve) => setTimeout(resolve, POLL_MS))
       if (stop.signal.aborted && !asked) {
         asked = true
-        await skep.bulk.stop(begun.id)
+        await backend.call('bulk.stop', { id: begun.id })
       }
-      bulk = (await skep.bulk.get(begun.id)) ?? bulk
+      bulk = await backend.call('bulk.get', { id: begun.id })
     }
     // The page that was under way when it was stopped still adds what it did.
     await served.stop()
-    return (await skep.bulk.get(begun.id)) ?? bulk
+    return await backend.call('bulk.get', { id: begun.id })
   } finally {
     progress.end()
     stop.release()
@@ -187,7 +210,7 @@ function tell({ out }: Call, bulk: BulkView): number {
   const { action, status, changed, refused, error } = bulk
   if (out.json) out.object({ action, dryRun: false, changed, refused, status, id: bulk.id, error })
   else {
-    const left = refused === 0 ? '' : ` ${count(refused)} were not in a state that allows it any more.`
+    const left = refused === 0 ? '' : ` ${count(refused)} were no longer in a state that allows it.`
     out.data(`${DONE[action]} ${many(changed, 'job')}.${left}`)
     if (status === 'stopped') {
       out.complain(
@@ -199,15 +222,7 @@ function tell({ out }: Call, bulk: BulkView): number {
   return status === 'done' ? EXIT.ok : EXIT.failure
 }
 
-/** The same query with the states that the action means when nobody names one, so that the count is of those. */
-export function withUsualStates(action: BulkAction, where: string): string {
-  const saysStates = parseQuery(where).terms.some(({ field }) => field === 'state')
-  const like = ({ retry: 'retry', move: 'bury' } as const)[action as 'retry'] ?? action
-  const states: readonly JobState[] = USUAL_STATES[like]
-  return saysStates ? where : `${where} state:${states.join(',')}`
-}
-
-function about({ count: jobs, isExact }: JobCount): string {
+function about({ count: jobs, isExact }: Counted): string {
   return isExact ? many(jobs, 'job') : `at least ${many(jobs, 'job')}`
 }
 

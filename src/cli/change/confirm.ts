@@ -2,13 +2,13 @@ import { createInterface } from 'node:readline/promises'
 import type { Call } from '../command.ts'
 import { CliError, usage } from '../exit.ts'
 
-/** Asks a person, unless --yes answers. Where there is no person to ask it refuses. */
+/** Asks for a confirmation, unless --yes is given. Refuses without a terminal. */
 export async function confirm({ args, out }: Call, question: string): Promise<void> {
   if (args.on('yes')) return
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw usage(
-      `${question} There is nobody here to ask.`,
-      'Add --yes to do it, or --dry-run to see what it would do.',
+      `${question} Cannot ask: this is not a terminal.`,
+      'Add --yes to confirm, or --dry-run to preview it.',
     )
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr })

@@ -1,15 +1,18 @@
-import { type DropSummary, JOB_STATES } from '../../index.ts'
+import type { OutputOf } from '../../operations/table.ts'
 import type { Call, Flags } from '../command.ts'
 import { reaching } from '../connect/connect.ts'
 import { EXIT, usage } from '../exit.ts'
-import { count, many } from '../format/numbers.ts'
+import { many } from '../format/numbers.ts'
 import { Progress } from '../format/progress.ts'
 import { clean, quote } from '../format/text.ts'
 import { confirm } from './confirm.ts'
+import { statesText } from './purge.ts'
 import { CHANGE_FLAGS } from './selection.ts'
 
+type DropSummary = OutputOf<'queues.drop'>
+
 export const DROP_FLAGS: Flags = {
-  force: { kind: 'switch', help: 'drop: also remove the jobs that wait' },
+  force: { kind: 'switch', help: 'For drop: also remove waiting jobs' },
   'dry-run': CHANGE_FLAGS['dry-run'] as Flags[string],
 }
 
@@ -18,17 +21,19 @@ export async function dropQueue(call: Call, names: readonly string[]): Promise<n
   const { args } = call
   const [queue, extra] = names
   if (queue === undefined) throw usage('Which queue?', 'skep queues drop <name>')
-  if (extra !== undefined) throw usage('A drop is of one queue at a time.')
-  // Not from the environment: a variable that is left over must not remove jobs.
+  if (extra !== undefined) throw usage('One queue at a time.')
+  // Not from the environment: a forgotten variable must not remove jobs.
   const force = args.typed('force') && args.on('force')
 
-  return reaching(call, { create: false }, async ({ skep }) => {
-    // It also refuses what cannot be dropped, before any question.
-    const found = await skep.queues.drop(queue, { force, dryRun: true })
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const drop = (dryRun: boolean): Promise<DropSummary> =>
+      backend.call('queues.drop', { queue, force, dryRun, confirm: queue })
+    // It also refuses a queue that cannot be dropped, before the confirmation.
+    const found = await drop(true)
     if (args.on('dry-run')) return report(call, found)
     if (!found.known) return report(call, { ...found, dryRun: false })
     await confirm(call, `Drop ${clean(queue)} with ${parts(found)}?`)
-    return report(call, await new Progress(call.out, 'Dropping').during(skep.queues.drop(queue, { force })))
+    return report(call, await new Progress(call.out, 'Dropping').during(drop(false)))
   })
 }
 
@@ -41,10 +46,9 @@ function report({ out }: Call, summary: DropSummary): number {
   return EXIT.ok
 }
 
-/** What goes with the queue: its jobs in each state that has some, its limits and its holds. */
+/** What is removed with the queue: its jobs by state, its limits and its holds. */
 function parts({ jobs, states, limits, holds }: DropSummary): string {
-  const some = JOB_STATES.filter((name) => name !== 'running' && states[name] > 0)
-  const inStates = some.map((name) => `${count(states[name as keyof typeof states])} ${name}`).join(', ')
+  const inStates = statesText(states)
   return [
     `${many(jobs, 'job')}${inStates === '' ? '' : ` (${inStates})`}`,
     ...(limits === 0 ? [] : [many(limits, 'limit')]),

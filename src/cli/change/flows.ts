@@ -1,7 +1,9 @@
-import { LIMITS, type RunView } from '../../index.ts'
+import { LIMITS } from '../../index.ts'
+import type { WireRun } from '../../operations/schema/outputs.ts'
+import { given } from '../arguments.ts'
 import type { Call } from '../command.ts'
 import { readPayload } from '../commands/jobs/enqueue.ts'
-import type { Counterpart } from '../connect/backend.ts'
+import { type Backend, callOrNull } from '../connect/backend.ts'
 import { reaching } from '../connect/connect.ts'
 import { CliError, EXIT, notFound, usage } from '../exit.ts'
 import { many } from '../format/numbers.ts'
@@ -12,33 +14,33 @@ type Action = 'cancel' | 'retry'
 
 const DONE: Readonly<Record<Action, string>> = { cancel: 'Cancelled', retry: 'Retried' }
 
-/** Why a run was left as it was. */
+/** Why a run was not changed. */
 const REASONS = {
   unknown: 'there is no such run in this space',
   ended: 'it has ended',
   running: 'it is running',
 } as const
 
-/** Cancels or retries runs by their ids, and says what became of them. */
+/** Cancels or retries runs by id, and reports the result. */
 export async function changeRuns(call: Call, action: Action, words: readonly string[]): Promise<number> {
   const { args, out } = call
   const ids = [...new Set(words)]
   if (ids.length === 0) throw usage('Which run?', `skep flows ${action} <run…>`)
   const from = args.text('from')
   const reason = args.text('reason')
-  return reaching(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ backend }) => {
     const changed: string[] = []
     const refused: { readonly id: string; readonly reason: keyof typeof REASONS }[] = []
     for (const id of ids) {
-      const run = await skep.runs.get(id)
+      const run = await runOf(backend, id)
       const why = refusalOf(run, action)
       if (run === null || why !== null) {
         refused.push({ id, reason: why ?? 'unknown' })
         continue
       }
       if (from !== undefined) assertStep(run, from)
-      const isDone = args.on('dry-run') || (await change(skep, action, id, from, reason))
-      // It may have ended, or begun again, since we looked.
+      const isDone = args.on('dry-run') || (await change(backend, action, id, from, reason))
+      // It may have ended or restarted in the meantime.
       if (isDone) changed.push(id)
       else refused.push({ id, reason: action === 'cancel' ? 'ended' : 'running' })
     }
@@ -54,25 +56,31 @@ export async function changeRuns(call: Call, action: Action, words: readonly str
   })
 }
 
-function refusalOf(run: RunView | null, action: Action): keyof typeof REASONS | null {
+function refusalOf(run: WireRun | null, action: Action): keyof typeof REASONS | null {
   if (run === null) return 'unknown'
   if (action === 'cancel') return run.status === 'running' ? null : 'ended'
   return run.status === 'running' ? 'running' : null
 }
 
-function change(
-  skep: Counterpart,
+async function change(
+  backend: Backend,
   action: Action,
   id: string,
   from: string | undefined,
   reason: string | undefined,
 ): Promise<boolean> {
-  const run = skep.runs.run(id)
-  if (action === 'cancel') return run.cancel(reason)
-  return run.retry(from === undefined ? {} : { from })
+  const { changed } =
+    action === 'cancel'
+      ? await backend.call('runs.cancel', { id, ...given({ reason }) })
+      : await backend.call('runs.retry', { id, ...given({ from }) })
+  return changed
 }
 
-function assertStep({ flow, position: { steps } }: RunView, from: string): void {
+export async function runOf(backend: Backend, id: string): Promise<WireRun | null> {
+  return (await callOrNull(backend, 'runs.get', { id }))?.run ?? null
+}
+
+function assertStep({ flow, position: { steps } }: WireRun, from: string): void {
   const names = steps.map(({ name }) => name)
   if (names.length === 0 || names.includes(from)) return
   const near = suggest(from, names)
@@ -82,33 +90,34 @@ function assertStep({ flow, position: { steps } }: RunView, from: string): void 
   )
 }
 
-/** Tells a run what it waits for, or will wait for. */
+/** Sends a signal to a run. */
 export async function signalRun(call: Call, words: readonly string[]): Promise<number> {
   const { args, out } = call
   const [id, name, ...rest] = words
   if (id === undefined || name === undefined || rest.length > 0)
     throw usage('Which run, and which signal?', 'skep flows signal <run> <name> [-d <json>]')
   const value = await readPayload(call)
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const run = await skep.runs.get(id)
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const run = await runOf(backend, id)
     if (run === null) throw notFound(`There is no run ${quote(id)} in this space.`)
-    await assertSignal(skep, run, name)
+    await assertSignal(backend, run, name)
     if (run.status !== 'running')
-      throw new CliError('RUN_ENDED', `Run ${quote(id)} is ${run.status}: it waits for no signal.`, {
+      throw new CliError('RUN_ENDED', `Run ${quote(id)} is ${run.status} and takes no signal.`, {
         exitCode: EXIT.conflict,
       })
-    const isTold = args.on('dry-run') || (await skep.runs.run(id).signal(name, value))
+    const isTold =
+      args.on('dry-run') || (await backend.call('runs.signal', { id, name, value: value ?? null })).changed
     if (out.json) out.object({ id, signal: name, dryRun: args.on('dry-run'), told: isTold })
-    else out.data(`${args.on('dry-run') ? 'Would tell' : 'Told'} ${id} ${clean(name)}.`)
+    else out.data(`${args.on('dry-run') ? 'Would signal' : 'Signalled'} ${id} ${clean(name)}.`)
     return isTold ? EXIT.ok : EXIT.conflict
   })
 }
 
-/** A branch is a run of its own, so a signal for it is told to that. */
-async function assertSignal(skep: Counterpart, run: RunView, name: string): Promise<void> {
+/** A branch is a run of its own and receives its own signals. */
+async function assertSignal(backend: Backend, run: WireRun, name: string): Promise<void> {
   const names = signalsOf(run)
   if (run.position.steps.length === 0 || names.includes(name)) return
-  const { runs } = await skep.runs.list({ root: run.id, limit: LIMITS.pageJobs })
+  const { runs } = await backend.call('runs.list', { root: run.id, limit: LIMITS.pageJobs })
   const branch = runs.find((one) => one.status === 'running' && signalsOf(one).includes(name))
   if (branch !== undefined && branch.id !== run.id)
     throw usage(
@@ -122,6 +131,6 @@ async function assertSignal(skep: Counterpart, run: RunView, name: string): Prom
   )
 }
 
-function signalsOf({ position: { steps } }: RunView): string[] {
+function signalsOf({ position: { steps } }: WireRun): string[] {
   return steps.filter(({ kind }) => kind === 'signal').map(({ name }) => name)
 }

@@ -1,41 +1,45 @@
 import type {
   Duration,
   LaneLimitOptions,
-  Limitable,
   LimitsSaid,
-  LimitView,
   QueueLimitOptions,
   RateOptions,
   RateView,
 } from '../../index.ts'
+import type { WireLimit } from '../../operations/schema/outputs.ts'
+import { toWire, type Wire } from '../../operations/schema/serialize.ts'
 import type { Arguments } from '../arguments.ts'
 import type { Call, Flags } from '../command.ts'
-import { reaching } from '../connect/connect.ts'
+import { type Reached, reaching } from '../connect/connect.ts'
 import { EXIT, usage } from '../exit.ts'
 import { table } from '../format/table.ts'
 import { clean, quote } from '../format/text.ts'
 import { onlySays } from './dry-run.ts'
 import { laneOf, laneText } from './holds.ts'
 
-/** What a limit may be set to. `--lane` is with the holds. */
+/** `--lane` is with the flags of holds. */
 export const LIMIT_FLAGS: Flags = {
-  concurrency: { kind: 'text', value: 'n|none', help: 'Jobs that run at once, on all machines together' },
-  rate: { kind: 'text', value: '100/1s|none', help: 'So many starts in this time' },
-  burst: { kind: 'text', value: 'n', help: 'So many at once after a quiet time; goes with --rate' },
+  concurrency: {
+    kind: 'text',
+    value: 'n|none',
+    help: 'Jobs that run concurrently, on all machines together',
+  },
+  rate: { kind: 'text', value: '100/1s|none', help: 'Rate limit (jobs per period)' },
+  burst: { kind: 'text', value: 'n', help: 'Burst; goes with --rate' },
   weight: { kind: 'text', value: 'n', help: 'The share of the lane: 1 to 1000' },
   'lanes-concurrency': { kind: 'text', value: 'n|none', help: 'The same for each lane of the queue' },
   'lanes-rate': { kind: 'text', value: '10/1s|none', help: 'The same for each lane of the queue' },
   shared: {
     kind: 'text',
     value: 'name|none',
-    help: 'With a queue: the limit it shares with others. Without: the limit that is meant',
+    help: 'Shared limit to join, or to edit',
   },
-  reset: { kind: 'switch', help: 'Take back what was changed: what code says counts again' },
+  reset: { kind: 'switch', help: 'Discard changes and use the limits declared in code' },
 }
 
 const SETTING = Object.keys(LIMIT_FLAGS)
 
-/** Shows limits, changes them or takes changes back. */
+/** Shows, changes or resets limits. */
 export async function limitsCommand(call: Call, names: readonly string[]): Promise<number> {
   const { args, out } = call
   const [queue, ...more] = names
@@ -48,31 +52,47 @@ export async function limitsCommand(call: Call, names: readonly string[]): Promi
   if (args.typed('reset') && typed.length > 1)
     throw usage(`--reset and --${typed.find((name) => name !== 'reset')} do not go together.`)
   const limits = args.typed('reset') ? null : readLimits(args, queue)
-  return reaching(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async (reached) => {
     const what = typeof target === 'string' ? target : Object.values(target).join(', ')
     const would = `${limits === null ? 'reset' : 'change'} the limits of ${clean(what)}`
     if (onlySays(call, would, { target, limits })) return EXIT.ok
-    const view =
-      limits === null
-        ? await skep.limits.reset(target)
-        : await skep.limits.set(target as string, limits as QueueLimitOptions)
+    const view = await setLimits(reached, target, limits)
     if (out.json) out.object({ limit: view })
     else out.data(`${clean(targetText(view))}: ${limitsText(view.limits)}`)
     return EXIT.ok
   })
 }
 
+async function setLimits(
+  { backend, opened }: Reached,
+  target: LimitTarget,
+  limits: QueueLimitOptions | null,
+): Promise<WireLimit> {
+  if (typeof target === 'object' && 'shared' in target) {
+    if (opened === null) {
+      throw usage('A shared limit belongs to no queue, so a server cannot change it.', 'Use --db.')
+    }
+    const { skep } = opened
+    return toWire(limits === null ? await skep.limits.reset(target) : await skep.limits.set(target, limits))
+  }
+  const where = typeof target === 'string' ? { queue: target } : target
+  return limits === null
+    ? backend.call('queues.unlimit', where)
+    : backend.call('queues.limit', { ...where, limits })
+}
+
 async function listLimits(call: Call, queue: string | undefined): Promise<number> {
   const { args, out } = call
-  return reaching(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ backend }) => {
     const shared = queue === undefined ? args.text('shared') : undefined
     const lane = laneOf(args)
-    const limits = (await skep.limits.list(queue)).filter(
+    const { limits: all } = await backend.call('limits.list', queue === undefined ? {} : { queue })
+    const limits = all.filter(
       ({ target }) =>
         (shared === undefined || ('shared' in target && target.shared === shared)) &&
         (lane === undefined || ('queue' in target && target.lane === lane)),
     )
-    if (out.json) out.object({ space: skep.space, limits })
+    if (out.json) out.object({ space: backend.space, limits })
     else if (limits.length === 0) out.note('No limits. Set one: skep queues limits <name> --concurrency 5')
     else {
       const rows = limits.map((view) => [
@@ -87,7 +107,9 @@ async function listLimits(call: Call, queue: string | undefined): Promise<number
   })
 }
 
-function targetOf(args: Arguments, queue: string | undefined): Limitable | undefined {
+type LimitTarget = string | { readonly queue: string; readonly lane: string } | { readonly shared: string }
+
+function targetOf(args: Arguments, queue: string | undefined): LimitTarget | undefined {
   const lane = laneOf(args)
   if (queue !== undefined) return lane === undefined ? queue : { queue, lane }
   if (lane !== undefined) throw usage('--lane needs a queue.', 'skep queues limits <queue> --lane <key>')
@@ -107,7 +129,7 @@ function readLimits(args: Arguments, queue: string | undefined): QueueLimitOptio
   const lanes = {
     ...(each === undefined ? {} : { concurrency: each }),
     ...(eachRate === undefined ? {} : { rate: eachRate }),
-    // Of a queue it is what each of its lanes has.
+    // For a queue it applies to each of its lanes.
     ...(weight === undefined || laneOf(args) !== undefined ? {} : { weight }),
   }
   return {
@@ -132,12 +154,12 @@ function readRate(args: Arguments, name: string, burst: number | undefined): Rat
   return { limit: Number(limit), per: per as Duration, ...(burst === undefined ? {} : { burst }) }
 }
 
-export function targetText({ target }: LimitView): string {
+export function targetText({ target }: WireLimit): string {
   if ('shared' in target) return `shared ${target.shared}`
   return target.lane === undefined ? target.queue : `${target.queue}, ${laneText(target.lane)}`
 }
 
-export function limitsText({ concurrency, rate, lanes, shared, weight, order }: LimitsSaid): string {
+export function limitsText({ concurrency, rate, lanes, shared, weight, order }: Wire<LimitsSaid>): string {
   const each = lanes === undefined ? '' : limitsText(lanes)
   const parts = [
     ...(concurrency === undefined

@@ -1,6 +1,7 @@
-import type { ChangeSummary, PriorityMode } from '../../index.ts'
+import type { PriorityMode } from '../../index.ts'
 import type { Arguments } from '../arguments.ts'
 import type { Call, Flag } from '../command.ts'
+import { callOrNull } from '../connect/backend.ts'
 import type { Reached } from '../connect/connect.ts'
 import { usage } from '../exit.ts'
 import { quote } from '../format/text.ts'
@@ -19,7 +20,7 @@ export function readMode(args: Arguments): PriorityMode | undefined {
   throw usage(`--priority-mode is ${quote(mode)}; use head-start or strict.`)
 }
 
-/** Gives waiting jobs another priority. What the number means is the queue's affair, so the queue has to be known. */
+/** Changes the priority of waiting jobs. Its meaning depends on the queue, so the mode of the queue has to be known. */
 export async function prioritizeJobs(call: Call, ids: readonly string[]): Promise<number> {
   const priority = call.args.whole('priority', { min: -100, max: 100 })
   if (priority === undefined) throw usage('Which priority?', 'skep jobs prioritize <id…> --priority 10')
@@ -27,45 +28,35 @@ export async function prioritizeJobs(call: Call, ids: readonly string[]): Promis
 
   return changeJobs(call, 'prioritize', {
     ids,
-    async prepare(opened, named, selection) {
-      const { skep } = opened
-      const modeOf = modes(opened, said)
-      const modeOfJob = new Map<string, PriorityMode>()
+    async prepare(reached, named, selection) {
+      // A server knows the mode of its queues.
+      if (reached.server !== null) return (target) => [{ ...target, priority }]
+      const { backend } = reached
+      const modeOf = modes(reached, said)
+      const byMode = new Map<PriorityMode, string[]>([
+        ['head-start', []],
+        ['strict', []],
+      ])
       for (const id of named) {
-        const job = await skep.jobs.get(id)
-        // One that is not there is refused by the library, whatever the mode.
-        modeOfJob.set(id, job === null ? 'head-start' : modeOf(job.queue))
+        const found = await callOrNull(backend, 'jobs.get', { id })
+        // The operation refuses a job that does not exist, in any mode.
+        byMode.get(found === null ? 'head-start' : modeOf(found.job.queue))?.push(id)
       }
-      if (named.length === 0) for (const queue of await queuesOf(skep, selection)) modeOf(queue)
-
-      return async (_, target) => {
-        if (typeof target === 'object' && 'queue' in target) {
-          return skep.jobs.prioritize(target, priority, { priorityMode: modeOf(target.queue) })
-        }
-        const all = typeof target === 'string' ? [target] : target
-        const parts: ChangeSummary[] = []
-        for (const priorityMode of ['head-start', 'strict'] as const) {
-          const part = all.filter((id) => modeOfJob.get(id) === priorityMode)
-          if (part.length > 0) parts.push(await skep.jobs.prioritize(part, priority, { priorityMode }))
-        }
-        return {
-          changed: parts.reduce((sum, { changed }) => sum + changed, 0),
-          requested: 0,
-          refused: parts.flatMap(({ refused }) => refused),
-        }
+      if (named.length === 0) for (const queue of await queuesOf(backend, selection)) modeOf(queue)
+      return ({ ids: some, queue, ...rest }) => {
+        if (queue !== undefined) return [{ ...rest, queue, priority, priorityMode: modeOf(queue) }]
+        return [...byMode].flatMap(([priorityMode, all]) => {
+          const part = all.filter((id) => some?.includes(id))
+          return part.length === 0 ? [] : [{ ...rest, ids: part, priority, priorityMode }]
+        })
       }
     },
   })
 }
 
-/** How a queue counts: as it was said, else as the config declares it. Guessing could put a job years behind. */
-function modes(
-  { handlers, server }: Reached,
-  said: PriorityMode | undefined,
-): (queue: string) => PriorityMode {
+/** The mode of a queue: of the flag, else as the config declares it. A wrong guess could delay a job for years. */
+function modes({ handlers }: Reached, said: PriorityMode | undefined): (queue: string) => PriorityMode {
   return (queue) => {
-    // A server knows it by itself, and takes no notice of what is said here.
-    if (server !== null) return 'head-start'
     const declared = handlers.find((handler) => handler.queue.name === queue)?.queue.priorityMode
     if (said !== undefined && declared !== undefined && said !== declared) {
       throw usage(`--priority-mode is ${said}, but the config declares ${quote(queue)} as ${declared}.`)
@@ -73,7 +64,7 @@ function modes(
     const mode = said ?? declared
     if (mode !== undefined) return mode
     throw usage(
-      `Nothing declares queue ${quote(queue)}, so it is not known how it counts priorities.`,
+      `The config does not declare queue ${quote(queue)}, so its priority mode is not known.`,
       'Add --priority-mode head-start or --priority-mode strict.',
     )
   }

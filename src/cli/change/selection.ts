@@ -1,7 +1,9 @@
-import { JOB_STATES, type JobState, LIMITS, type ListOptions, type Target } from '../../index.ts'
-import type { Arguments } from '../arguments.ts'
+import { JOB_STATES, type JobState, LIMITS } from '../../index.ts'
+import type { JobAction } from '../../operations/schema/inputs.ts'
+import type { JobList } from '../../operations/schema/outputs.ts'
+import { type Arguments, given } from '../arguments.ts'
 import type { Flags } from '../command.ts'
-import type { Counterpart } from '../connect/backend.ts'
+import type { Backend } from '../connect/backend.ts'
 import { usage } from '../exit.ts'
 import { readStates } from '../format/states.ts'
 
@@ -10,47 +12,48 @@ export const SELECTION_FLAGS: Flags = {
   queue: { kind: 'text', value: 'name', help: 'Only jobs of this queue' },
   state: { kind: 'text', value: 'state,…', help: `Only jobs in these states: ${JOB_STATES.join(', ')}` },
   text: { kind: 'text', value: 'text', help: 'Only jobs with this text in the payload or the failure' },
-  after: { kind: 'text', value: 'date|2h', help: 'Due, started or finished since then, or within so long' },
-  before: { kind: 'text', value: 'date|2h', help: 'Due, started or finished before then, or longer ago' },
+  after: {
+    kind: 'text',
+    value: 'date|2h',
+    help: 'Due, started or finished since this time, or within this duration',
+  },
+  before: {
+    kind: 'text',
+    value: 'date|2h',
+    help: 'Due, started or finished before this time, or longer ago',
+  },
   limit: { kind: 'text', value: 'n', help: 'At most this many' },
 }
 
-/** What changes jobs may take besides a selection. */
+/** The flags of changes beside a selection. */
 export const CHANGE_FLAGS: Flags = {
-  all: { kind: 'switch', help: 'All of them: a change without ids and filters needs this word' },
-  'dry-run': { kind: 'switch', help: 'Only say how many jobs it would be' },
+  all: { kind: 'switch', help: 'Required to change all jobs' },
+  'dry-run': { kind: 'switch', help: 'Dry run: print the number of jobs without changing them' },
 }
 
+/** Which jobs, as operations take it. */
 export interface Selection {
   readonly queue?: string
-  readonly state?: readonly JobState[]
-  readonly after?: Date
-  readonly before?: Date
+  readonly states?: readonly JobState[]
+  readonly after?: string
+  readonly before?: string
   readonly text?: string
   readonly limit?: number
 }
 
 export function readSelection(args: Arguments, { maxLimit }: { readonly maxLimit: number }): Selection {
-  const queue = args.text('queue')
-  const state = readStates(args.names('state'))
-  const after = args.moment('after', { ago: true })
-  const before = args.moment('before', { ago: true })
-  const text = args.text('text')
-  const limit = args.whole('limit', { min: 1, max: maxLimit })
-  return {
-    ...(queue === undefined ? {} : { queue }),
-    ...(state === undefined ? {} : { state }),
-    ...(after === undefined ? {} : { after }),
-    ...(before === undefined ? {} : { before }),
-    ...(text === undefined ? {} : { text }),
-    ...(limit === undefined ? {} : { limit }),
-  }
+  return given({
+    queue: args.text('queue'),
+    states: readStates(args.names('state')),
+    after: args.moment('after', { ago: true })?.toISOString(),
+    before: args.moment('before', { ago: true })?.toISOString(),
+    text: args.text('text'),
+    limit: args.whole('limit', { min: 1, max: maxLimit }),
+  })
 }
 
-export type Action = 'cancel' | 'retry' | 'promote' | 'remove' | 'bury' | 'prioritize' | 'reschedule'
-
-/** Which states an action takes when nobody names one; the library has the same rule. */
-export const USUAL_STATES: Readonly<Record<Action, readonly JobState[]>> = {
+/** The states that an action applies to by default; the library has the same rule. */
+export const USUAL_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
   cancel: ['delayed', 'ready', 'running'],
   bury: ['delayed', 'ready'],
   retry: ['dead'],
@@ -65,14 +68,16 @@ export function assertMeant(selection: Selection, args: Arguments, action: strin
   const { limit: _, ...filters } = selection
   if (Object.keys(filters).length > 0 || args.on('all')) return
   throw usage(
-    `Which jobs shall skep ${action}?`,
+    `Which jobs should skep ${action}?`,
     'Give ids, a filter such as --queue mail.send, or --all for every job it can take.',
   )
 }
 
-/** The queues a selection is about. A change is always about one queue at a time. */
-export async function queuesOf(skep: Counterpart, { queue }: Selection): Promise<readonly string[]> {
-  return queue === undefined ? (await skep.queues.list()).map((one) => one.queue) : [queue]
+/** The queues of a selection. A change is always about one queue at a time. */
+export async function queuesOf(backend: Backend, { queue }: Selection): Promise<readonly string[]> {
+  if (queue !== undefined) return [queue]
+  const { queues } = await backend.call('queues.list', {})
+  return queues.map((one) => one.queue)
 }
 
 export interface Tally {
@@ -83,32 +88,29 @@ export interface Tally {
 
 const MOST_COUNTED = 10_000
 
-/** How many jobs a change would take: from the counters if they can tell, else by looking at every one. */
-export async function tally(skep: Counterpart, action: Action, selection: Selection): Promise<Tally> {
-  const { queue, state = USUAL_STATES[action], after, before, text, limit = Infinity } = selection
+/** How many jobs a change would apply to: from the counters if possible, else by listing them. */
+export async function tally(backend: Backend, action: JobAction, selection: Selection): Promise<Tally> {
+  const { limit = Infinity, ...filters } = selection
+  const { queue, states = USUAL_STATES[action], after, before, text } = filters
   if (after === undefined && before === undefined && text === undefined) {
-    const queues = await skep.queues.list(queue === undefined ? undefined : [queue])
-    const jobs = queues.reduce((sum, one) => sum + state.reduce((part, name) => part + one[name], 0), 0)
+    const { queues } = await backend.call('queues.list', queue === undefined ? {} : { queues: [queue] })
+    const jobs = queues.reduce(
+      (sum, { counts }) => sum + states.reduce((part, one) => part + counts[one], 0),
+      0,
+    )
     return { jobs: Math.min(jobs, limit), exact: true }
   }
   let jobs = 0
   let cursor: string | null = null
   do {
-    const page: ListOptions = {
-      ...selection,
-      state,
+    const page: JobList = await backend.call('jobs.list', {
+      ...filters,
+      states,
       limit: LIMITS.pageJobs,
       ...(cursor === null ? {} : { cursor }),
-    }
-    const found = await skep.jobs.list(page)
-    jobs += found.jobs.length
-    cursor = found.cursor
+    })
+    jobs += page.jobs.length
+    cursor = page.cursor
   } while (cursor !== null && jobs < Math.min(limit, MOST_COUNTED))
   return { jobs: Math.min(jobs, limit), exact: cursor === null || jobs >= limit }
-}
-
-/** The part of a selection that is about one queue, as the library takes it. */
-export function targetIn(queue: string, selection: Selection, left: number): Target {
-  const { limit: _, ...filters } = selection
-  return { ...filters, queue, ...(Number.isFinite(left) ? { limit: left } : {}) }
 }

@@ -1,7 +1,9 @@
-import { type FlowView, LIMITS, type RunView } from '../../index.ts'
+import { LIMITS } from '../../index.ts'
+import type { WireFlow, WireRun } from '../../operations/schema/outputs.ts'
+import { given } from '../arguments.ts'
 import { changeRuns, signalRun } from '../change/flows.ts'
 import type { Call, Command } from '../command.ts'
-import type { Counterpart } from '../connect/backend.ts'
+import { type Backend, callOrNull } from '../connect/backend.ts'
 import { reaching } from '../connect/connect.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { type GraphRun, graph, LEGEND } from '../format/flow-graph.ts'
@@ -23,24 +25,24 @@ export const flowsCommand: Command = {
     'flows retry <run…> [--from <step>]',
   ],
   actions: {
-    list: 'How many runs each flow has, and a page of them',
-    get: 'Where runs stand, what they wait for, and why',
-    graph: 'Draw a run, or a flow without one (a version of it: order@2)',
-    cancel: 'End runs with their branches and jobs',
-    retry: 'Let ended runs go on at the step where they stand',
-    signal: 'Tell a run what it waits for, or will wait for',
+    list: 'Count the runs of each flow, and list a page of them',
+    get: 'Show the position of runs and what they wait for',
+    graph: 'Draw a run or a flow (a version of it: order@2)',
+    cancel: 'Cancel runs with their branches and jobs',
+    retry: 'Retry ended runs from their current step',
+    signal: 'Send a signal to a run',
   },
   flags: {
     flow: { kind: 'text', value: 'name', help: 'Only runs of this flow' },
     status: { kind: 'text', value: 'status', help: 'Only runs that are running, done, failed or cancelled' },
     attribute: { kind: 'text', value: 'name=value', help: 'Only runs that were started with this attribute' },
     limit: { kind: 'text', value: 'n', help: 'At most this many' },
-    cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
-    reason: { kind: 'text', value: 'text', help: 'Why they are cancelled' },
-    from: { kind: 'text', value: 'step', help: 'For retry: go on at this step' },
-    data: { kind: 'text', short: 'd', value: 'json', help: 'For signal: what to tell. Default: null' },
-    ascii: { kind: 'switch', help: 'Draw with letters that every terminal has' },
-    'dry-run': { kind: 'switch', help: 'Only say what it would do' },
+    cursor: { kind: 'text', value: 'text', help: 'The cursor of the previous page' },
+    reason: { kind: 'text', value: 'text', help: 'The reason for cancelling' },
+    from: { kind: 'text', value: 'step', help: 'For retry: start at this step' },
+    data: { kind: 'text', short: 'd', value: 'json', help: 'For signal: its value. Default: null' },
+    ascii: { kind: 'switch', help: 'ASCII output' },
+    'dry-run': { kind: 'switch', help: 'Dry run: print changes without applying them' },
   },
   examples: [
     'skep flows list --flow order --status failed',
@@ -97,20 +99,17 @@ async function list(call: Call): Promise<number> {
   const { args, out } = call
   const flow = args.text('flow')
   const status = readStatus(args.text('status'))
-  const attributes = attributeOf(args.text('attribute'))
+  const attribute = args.text('attribute')
+  if (attribute !== undefined && attribute.indexOf('=') < 1)
+    throw usage(`--attribute is ${quote(attribute)}; use name=value.`)
   const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs })
   const cursor = args.text('cursor')
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const [{ flows, isAll }, page] = await Promise.all([
-      skep.runs.flows(flow === undefined ? {} : { name: flow }),
-      skep.runs.list({
-        ...(flow === undefined ? {} : { flow }),
-        ...(status === undefined ? {} : { status }),
-        ...(attributes === undefined ? {} : { attributes }),
-        ...(limit === undefined ? {} : { limit }),
-        ...(cursor === undefined ? {} : { cursor }),
-      }),
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const [{ flows: all, isAll }, page] = await Promise.all([
+      backend.call('flows.list', {}),
+      backend.call('runs.list', given({ flow, status, attribute, limit, cursor })),
     ])
+    const flows = all.filter(({ name }) => flow === undefined || name === flow)
     if (out.json) {
       const counted = flows.map(({ name, version, runs }) => ({ name, version, runs }))
       out.object({ flows: counted, isAll, ...page })
@@ -122,7 +121,7 @@ async function list(call: Call): Promise<number> {
     }
     if (flows.length === 0)
       out.note(flow === undefined ? 'There are no flows.' : `There is no flow ${quote(flow)}.`)
-    else if (attributes === undefined && cursor === undefined) out.data(`${flowTable(flows, out)}\n`)
+    else if (attribute === undefined && cursor === undefined) out.data(`${flowTable(flows, out)}\n`)
     if (!isAll) out.note(out.paintNote('dim', 'There are more runs: only the newest were counted.'))
     if (page.runs.length > 0) out.data(runTable(page.runs, out, Date.now()))
     else if (flows.length > 0) out.note('No such runs.')
@@ -132,30 +131,22 @@ async function list(call: Call): Promise<number> {
   })
 }
 
-function attributeOf(text: string | undefined): Readonly<Record<string, string>> | undefined {
-  if (text === undefined) return undefined
-  const at = text.indexOf('=')
-  if (at < 1) throw usage(`--attribute is ${quote(text)}; use name=value.`)
-  return { [text.slice(0, at)]: text.slice(at + 1) }
-}
-
 async function getRuns(call: Call, ids: readonly string[]): Promise<number> {
   const { out } = call
   if (ids.length === 0) throw usage('Which run?', 'skep flows get <run…>')
-  return reaching(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ backend }) => {
     const runs: object[] = []
     const missing: string[] = []
     const pages: string[] = []
     for (const id of ids) {
-      const run = await skep.runs.get(id)
-      if (run === null) {
+      const found = await callOrNull(backend, 'runs.get', { id })
+      if (found === null) {
         missing.push(id)
         continue
       }
-      const handle = skep.runs.run(id)
-      const [members, why] = await Promise.all([handle.members(), handle.explain()])
-      runs.push({ ...run, members, causes: why.causes })
-      pages.push(runPage(run, members, why, out.paint, Date.now()))
+      const { run, members, explanation } = found
+      runs.push({ ...run, members, causes: explanation.causes })
+      pages.push(runPage(run, members, explanation, out.paint, Date.now()))
     }
     if (out.json) out.object({ runs, missing })
     else {
@@ -171,42 +162,42 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 async function drawGraph(call: Call, [word, ...rest]: readonly string[]): Promise<number> {
   if (word === undefined) throw usage('Which run, or which flow?', 'skep flows graph <run|flow>')
-  if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`)
-  return reaching(call, { create: false }, ({ skep }) =>
-    UUID.test(word) ? drawRun(call, skep, word) : drawFlow(call, skep, word),
+  if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is an unexpected argument.`)
+  return reaching(call, { create: false }, ({ backend }) =>
+    UUID.test(word) ? drawRun(call, backend, word) : drawFlow(call, backend, word),
   )
 }
 
-async function drawRun(call: Call, skep: Counterpart, id: string): Promise<number> {
-  const view = await skep.runs.get(id)
-  if (view === null) throw notFound(`There is no run ${quote(id)} in this space.`)
+async function drawRun(call: Call, backend: Backend, id: string): Promise<number> {
+  const found = await callOrNull(backend, 'runs.get', { id, members: LIMITS.pageJobs })
+  if (found === null) throw notFound(`There is no run ${quote(id)} in this space.`)
+  const { run: view, members } = found
   const root = view.branchOf?.root ?? id
-  const [members, branches, { flows }] = await Promise.all([
-    skep.runs.run(id).members({ limit: LIMITS.pageJobs }),
-    allOf(skep, root),
-    skep.runs.flows(),
-  ])
-  // A branch is a part of its flow's outline, so the whole flow is drawn.
-  const top = view.branchOf === null ? view : ((await skep.runs.get(root)) ?? view)
+  const [branches, { flows }] = await Promise.all([allOf(backend, root), backend.call('flows.list', {})])
+  // A branch is a part of the outline of its flow, so the whole flow is drawn.
+  const whole =
+    view.branchOf === null
+      ? found
+      : ((await callOrNull(backend, 'runs.get', { id: root, members: LIMITS.pageJobs })) ?? found)
+  const top = whole.run
   const flow = flows.find(({ name, version }) => name === top.flow && version === top.version)
   const { out } = call
   if (out.json) {
     out.object({ run: top, branches, members, outline: flow?.outline ?? null })
     return EXIT.ok
   }
-  const whose = top === view ? members : await skep.runs.run(top.id).members({ limit: LIMITS.pageJobs })
   const status = out.paint(STATE_STYLES[top.status], top.status)
   out.data(
     `${out.paint('bold', clean(top.flow))} v${top.version}  ${top.id}  ${status}  ${percent(top.progress)}\n`,
   )
   if (!flow?.outline) throw unknownLook(`${top.flow} version ${top.version}`)
-  draw(call, flow, { view: top, members: whose, branches })
+  draw(call, flow, { view: top, members: whole.members, branches })
   return EXIT.ok
 }
 
-async function drawFlow(call: Call, skep: Counterpart, word: string): Promise<number> {
+async function drawFlow(call: Call, backend: Backend, word: string): Promise<number> {
   const [name = '', version] = word.split('@')
-  const { flows } = await skep.runs.flows()
+  const { flows } = await backend.call('flows.list', {})
   const named = flows.filter((flow) => flow.name === name)
   const flow = version === undefined ? named.at(-1) : named.find((one) => String(one.version) === version)
   if (flow === undefined) {
@@ -215,7 +206,7 @@ async function drawFlow(call: Call, skep: Counterpart, word: string): Promise<nu
     throw notFound(
       `There is no flow ${quote(word)}.${near === undefined ? '' : ` Did you mean "${near}"?`}`,
       known.length === 0
-        ? 'A flow is known when a worker has started with it, or somebody has started a run.'
+        ? 'A flow is known once a worker with it or a run of it has started.'
         : `There are: ${[...new Set(known)].join(', ')}`,
     )
   }
@@ -229,19 +220,19 @@ async function drawFlow(call: Call, skep: Counterpart, word: string): Promise<nu
 }
 
 function unknownLook(what: string): Error {
-  return notFound(`Nobody has told how ${what} looks.`, 'Start a worker with this flow and version.')
+  return notFound(`The outline of ${what} is not known.`, 'Start a worker with this flow and version.')
 }
 
-function draw({ args, out, env }: Call, { outline }: FlowView, run: GraphRun | null): void {
+function draw({ args, out, env }: Call, { outline }: WireFlow, run: GraphRun | null): void {
   const unicode = !args.on('ascii') && wantsUnicode(env)
-  // What reads a pipe says how wide it is, or gets what most terminals have.
+  // A pipe has no width: use COLUMNS, or the width of most terminals.
   const width = Number.isFinite(out.width) ? out.width : Number(env['COLUMNS']) || 100
   out.data(graph(outline?.steps ?? [], run, { width, unicode, paint: out.paint, now: Date.now() }))
   if (run !== null && unicode && process.stdout.isTTY) out.note(out.paintNote('dim', `\n${LEGEND}`))
 }
 
-/** The branches of a run and theirs, newest first. */
-async function allOf(skep: Counterpart, root: string): Promise<readonly RunView[]> {
-  const { runs } = await skep.runs.list({ root, limit: LIMITS.pageJobs })
+/** The branches of a run, and their branches, newest first. */
+async function allOf(backend: Backend, root: string): Promise<readonly WireRun[]> {
+  const { runs } = await backend.call('runs.list', { root, limit: LIMITS.pageJobs })
   return runs.filter(({ branchOf }) => branchOf !== null)
 }

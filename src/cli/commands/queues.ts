@@ -7,23 +7,23 @@ import type { Call, Command } from '../command.ts'
 import { reaching } from '../connect/connect.ts'
 import { EXIT, usage } from '../exit.ts'
 import { count, span } from '../format/numbers.ts'
-import { showQueue } from '../format/queue-page.ts'
+import { queueView, showQueue } from '../format/queue-page.ts'
 import { STATE_STYLES } from '../format/states.ts'
 import { type Cell, table } from '../format/table.ts'
 import { quote } from '../format/text.ts'
 import { suggest } from '../suggest.ts'
 
 const ACTIONS = {
-  list: 'How many jobs each queue has in each state, and which are held',
-  get: 'Show everything about one: its jobs, what keeps them back, who runs them',
-  pause: 'Start no more jobs of queues; those that run go on',
-  resume: 'Take a pause away',
-  block: 'The same for admins: both must be gone',
-  unblock: 'Take a block away',
-  drain: 'Pause a queue and wait until nothing of it runs',
+  list: 'List queues with their jobs by state and their holds',
+  get: 'Show one queue: its jobs, why they wait, its workers',
+  pause: 'Start no more jobs of queues; running jobs continue',
+  resume: 'Remove a pause',
+  block: 'Like a pause, for admins: jobs start when neither remains',
+  unblock: 'Remove a block',
+  drain: 'Pause a queue and wait until none of its jobs is running',
   limits: 'Show limits, or change them at run time',
-  purge: 'Remove the jobs of a queue that do not run',
-  drop: 'Remove a queue that is not in use, with all that is stored under its name',
+  purge: 'Remove jobs of a queue that are not running',
+  drop: 'Remove an unused queue and everything stored under its name',
 } as const
 
 export const queuesCommand: Command = {
@@ -45,12 +45,12 @@ export const queuesCommand: Command = {
     timeout: {
       kind: 'text',
       value: '5m',
-      help: 'How long drain waits. Default: for as long as a job runs',
+      help: 'For drain: maximum time to wait. Default: no limit',
     },
     ...LIMIT_FLAGS,
     ...PURGE_FLAGS,
     ...DROP_FLAGS,
-    'dry-run': { kind: 'switch', help: 'Only say what it would do, or how many jobs it would be' },
+    'dry-run': { kind: 'switch', help: 'Dry run: print changes without applying them' },
   },
   examples: [
     'skep queues',
@@ -102,7 +102,7 @@ function assertFlags({ args }: Call, action: string, taken: readonly string[]): 
   if (wrong !== undefined) throw usage(`--${wrong} does not go with skep queues ${action}.`)
 }
 
-/** `skep queues puase mail` must not look like a success. */
+/** A misspelt action such as `skep queues puase mail` must fail. */
 function assertNoAction(word: string | undefined): void {
   const near = word === undefined ? undefined : suggest(word, Object.keys(ACTIONS))
   if (near === undefined) return
@@ -119,12 +119,14 @@ function unhandledStyle({ unhandled }: { readonly unhandled: number }): 'red' | 
 async function listQueues(call: Call, words: readonly string[]): Promise<number> {
   const { out } = call
   assertFlags(call, 'list', [])
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const names = words.length === 0 ? undefined : words
-    const queues = [...(await skep.queues.list(names))].sort((a, b) => a.queue.localeCompare(b.queue))
-    const holds = await skep.queues.holds()
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const [{ queues: listed }, { holds }] = await Promise.all([
+      backend.call('queues.list', words.length === 0 ? {} : { queues: words }),
+      backend.call('holds.list', {}),
+    ])
+    const queues = [...listed].sort((a, b) => a.queue.localeCompare(b.queue))
     if (out.json) {
-      out.object({ space: skep.space, queues, holds })
+      out.object({ space: backend.space, queues: queues.map(queueView), holds })
       return EXIT.ok
     }
     if (queues.length === 0) {
@@ -146,7 +148,7 @@ async function listQueues(call: Call, words: readonly string[]): Promise<number>
         queues.map((queue) => [
           queue.queue,
           ...(isHeld ? [{ text: queue.hold ?? '', style: 'yellow' } as const] : []),
-          ...states.map((state) => number(queue[state], state)),
+          ...states.map((state) => number(queue.counts[state], state)),
           ...(isUnhandled ? [{ text: count(queue.unhandled), style: unhandledStyle(queue) } as const] : []),
           queue.oldestMs === null ? '–' : span(queue.oldestMs),
         ]),

@@ -1,6 +1,7 @@
-import type { ReceiverSummary, ServerClient } from '../../server.ts'
+import type { ReceiverSummary } from '../../operations/schema/outputs.ts'
 import { confirm } from '../change/confirm.ts'
 import type { Call, Command } from '../command.ts'
+import type { Backend } from '../connect/backend.ts'
 import { reaching } from '../connect/connect.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { count, fromNow } from '../format/numbers.ts'
@@ -8,18 +9,18 @@ import { table } from '../format/table.ts'
 import { clean, quote } from '../format/text.ts'
 import type { Output } from '../output.ts'
 
-/** Receivers are connected to a server and are written down nowhere, so the nearest server is asked if none is named. */
+/** Receivers are not stored: only their server knows them. The default is the server of this machine. */
 const NEAREST = 'http://127.0.0.1:7537'
 
 export const receiversCommand: Command = {
   name: 'receivers',
-  summary: 'Who streams jobs from a server, in any language: list, close',
+  summary: 'Receivers of jobs in any language: list, close',
   usage: ['receivers [list] --url <address>', 'receivers close <id…> --url <address>'],
   actions: {
-    list: 'Show who is connected, and what each has not answered yet',
-    close: 'End a stream; what it has not answered is free for others at once',
+    list: 'List connected receivers with their unacknowledged jobs',
+    close: 'Close a stream and return its unacknowledged jobs',
   },
-  flags: { 'dry-run': { kind: 'switch', help: 'For close: only say which it would be' } },
+  flags: { 'dry-run': { kind: 'switch', help: 'For close: print the receivers without closing them' } },
   examples: [
     'skep receivers',
     'skep receivers --url https://jobs.example.com --token-file token.txt',
@@ -31,16 +32,17 @@ export const receiversCommand: Command = {
     if (action === 'close' && ids.length === 0) throw usage('Which receiver?', 'skep receivers close <id…>')
     if (action === 'list' && ids.length > 0) throw usage('skep receivers list takes no ids.')
     if (action === 'list' && call.args.typed('dry-run')) throw usage('--dry-run is for skep receivers close.')
-    return reaching(call, { create: false, url: NEAREST }, ({ server }) =>
-      action === 'close' ? close(call, server as ServerClient, ids) : list(call, server as ServerClient),
+    return reaching(call, { create: false, url: NEAREST }, ({ backend }) =>
+      action === 'close' ? close(call, backend, ids) : list(call, backend),
     )
   },
 }
 
-async function list({ out }: Call, server: ServerClient): Promise<number> {
-  const { receivers } = await server.call('receivers.list')
+async function list({ out }: Call, backend: Backend): Promise<number> {
+  const { receivers } = await backend.call('receivers.list', {})
   if (out.json) out.object({ receivers })
-  else if (receivers.length === 0) out.note('Nobody receives jobs from this server. See docs/receivers.md')
+  else if (receivers.length === 0)
+    out.note('No receivers are connected to this server. See docs/receivers.md')
   else if (out.quiet) out.data(receivers.map(({ id }) => id).join('\n'))
   else out.data(receiverTable(receivers, out))
   return EXIT.ok
@@ -69,8 +71,8 @@ function receiverTable(receivers: readonly ReceiverSummary[], out: Output): stri
       `${count(one.unacked)}/${count(one.credits)}`,
       count(one.acked),
       one.nacked === 0 ? { text: '0', style: 'dim' } : { text: count(one.nacked), style: 'red' },
-      fromNow(new Date(one.connectedAt), now),
-      one.lastAckAt === null ? '–' : fromNow(new Date(one.lastAckAt), now),
+      fromNow(one.connectedAt, now),
+      one.lastAckAt === null ? '–' : fromNow(one.lastAckAt, now),
       one.queues.map(clean).join(', ') + (one.keys === null ? '' : ` (keys ${clean(one.keys)})`),
     ]),
     { width: out.width, paint: out.paint },
@@ -78,9 +80,9 @@ function receiverTable(receivers: readonly ReceiverSummary[], out: Output): stri
   return lines.join('\n')
 }
 
-async function close(call: Call, server: ServerClient, ids: readonly string[]): Promise<number> {
+async function close(call: Call, backend: Backend, ids: readonly string[]): Promise<number> {
   const { args, out } = call
-  const { receivers } = await server.call('receivers.list')
+  const { receivers } = await backend.call('receivers.list', {})
   const meant = [...new Set(ids)].map((id) => one(receivers, id))
   const names = meant.map(({ id, name }) => clean(name === '' ? id : name)).join(', ')
   if (args.on('dry-run')) {
@@ -89,19 +91,19 @@ async function close(call: Call, server: ServerClient, ids: readonly string[]): 
     return EXIT.ok
   }
   await confirm(call, `Close ${names}?`)
-  for (const { id } of meant) await server.call('receivers.close', { id })
+  for (const { id } of meant) await backend.call('receivers.close', { id })
   if (out.json) out.object({ action: 'close', dryRun: false, receivers: meant.map(({ id }) => id) })
-  else out.data(`Closed ${names}. What was not answered is free for others.`)
+  else out.data(`Closed ${names}. Unacknowledged jobs are available again.`)
   return EXIT.ok
 }
 
-/** By its id, or by the beginning of it if that is enough. */
+/** By its id or a unique prefix of it. */
 function one(receivers: readonly ReceiverSummary[], id: string): ReceiverSummary {
   const [near, other] = receivers.filter((receiver) => receiver.id.startsWith(id))
   const exact = receivers.find((receiver) => receiver.id === id)
   if (exact !== undefined) return exact
   if (near !== undefined && other === undefined) return near
   if (near !== undefined)
-    throw usage(`More than one receiver begins with ${quote(id)}.`, 'Give more of the id.')
+    throw usage(`More than one receiver starts with ${quote(id)}.`, 'Give more of the id.')
   throw notFound(`There is no receiver ${quote(id)} at this server.`, 'See: skep receivers')
 }

@@ -1,20 +1,13 @@
-import {
-  createSkep,
-  cronWords,
-  type Duration,
-  everyWords,
-  LIMITS,
-  queue,
-  type ScheduleView,
-  schedule,
-} from '../../index.ts'
-import type { InputOf } from '../../server.ts'
-import { type Arguments, durationMs } from '../arguments.ts'
+import { createSkep, LIMITS, schedule } from '../../index.ts'
+import type { ScheduleSummary } from '../../operations/schema/outputs.ts'
+import { toWire } from '../../operations/schema/serialize.ts'
+import type { InputOf } from '../../operations/table.ts'
+import { type Arguments, given } from '../arguments.ts'
 import { confirm } from '../change/confirm.ts'
 import { DRY_RUN_FLAG, onlySays } from '../change/dry-run.ts'
 import type { Call, Command } from '../command.ts'
+import { callOrNull } from '../connect/backend.ts'
 import { type Reached, reaching } from '../connect/connect.ts'
-import type { Opened } from '../connect/open.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { previewLines, schedulePage, scheduleTable } from '../format/schedule-text.ts'
 import { clean, quote } from '../format/text.ts'
@@ -25,7 +18,7 @@ type ScheduleOptions = Parameters<typeof schedule<unknown, unknown, unknown>>[1]
 
 export const schedulesCommand: Command = {
   name: 'schedules',
-  summary: 'What makes jobs by cron or interval: list, put, pause, run',
+  summary: 'Jobs by cron or interval: list, put, pause, run',
   usage: [
     'schedules [list] [--owner <name>]',
     'schedules show|preview <id>',
@@ -35,39 +28,43 @@ export const schedulesCommand: Command = {
   ],
   actions: {
     list: 'Show a page of schedules',
-    show: 'Show everything about one',
-    preview: 'Show its next slots, or those of an expression',
-    pause: 'Stop it until it is resumed',
-    resume: 'Let it go on with the first slot from now',
-    run: 'Enqueue one job of it now and print its id',
-    remove: 'Remove it; its jobs stay',
-    put: 'Make it, or change it',
+    show: 'Show one schedule',
+    preview: 'Show the next slots of a schedule or an expression',
+    pause: 'Pause a schedule until it is resumed',
+    resume: 'Resume a schedule from its next slot',
+    run: 'Enqueue a job of it now and print its id',
+    remove: 'Remove a schedule; its jobs are kept',
+    put: 'Create or change a schedule',
   },
   flags: {
-    queue: { kind: 'text', value: 'name', help: 'Where the jobs go' },
+    queue: { kind: 'text', value: 'name', help: 'The queue of the jobs' },
     cron: { kind: 'text', value: 'expression', help: 'Five fields, or six with seconds first' },
-    'time-zone': { kind: 'text', value: 'zone', help: 'Where the expression is read. Default: UTC' },
-    every: { kind: 'text', value: '5m', help: 'An interval instead of a cron' },
+    'time-zone': { kind: 'text', value: 'zone', help: 'Time zone of the expression. Default: UTC' },
+    every: { kind: 'text', value: '5m', help: 'An interval instead of a cron expression' },
     from: { kind: 'text', value: 'grid|last-run', help: 'What the interval counts from. Default: grid' },
     data: { kind: 'text', short: 'd', value: 'json', help: 'The payload; @file reads a file, - reads stdin' },
-    missed: { kind: 'text', value: 'skip|once|all', help: 'Slots that nobody fired in time. Default: once' },
-    grace: { kind: 'text', value: '60s', help: 'How late is still in time. Default: 60s' },
+    missed: {
+      kind: 'text',
+      value: 'skip|once|all',
+      help: 'Missed slots: how they are made up. Default: once',
+    },
+    grace: { kind: 'text', value: '60s', help: 'How late a slot may fire. Default: 60s' },
     overlap: {
       kind: 'text',
       value: 'allow|skip|replace',
-      help: 'While the last job is there. Default: allow',
+      help: 'If the previous job has not ended. Default: allow',
     },
-    jitter: { kind: 'text', value: '30s', help: 'Spread the starts over so long' },
-    'start-at': { kind: 'text', value: 'date', help: 'No slot before this moment (ISO 8601)' },
-    'end-at': { kind: 'text', value: 'date', help: 'No slot from this moment on (ISO 8601)' },
-    priority: { kind: 'text', value: 'n', help: 'Of the jobs: -100 to 100. Default: 0' },
-    count: { kind: 'text', value: 'n', help: 'How many slots to show. Default: 5' },
-    owner: { kind: 'text', value: 'name', help: 'Only those that this owner declared' },
-    limit: { kind: 'text', value: 'n', help: 'How many to show. Default: 50' },
-    cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
-    reason: { kind: 'text', value: 'text', help: 'Why it is paused' },
-    by: { kind: 'text', value: 'name', help: 'Who pauses it' },
-    force: { kind: 'switch', help: 'Remove one that is declared in code' },
+    jitter: { kind: 'text', value: '30s', help: 'Jitter: random delay up to this duration' },
+    'start-at': { kind: 'text', value: 'date', help: 'No slot before this time (ISO 8601)' },
+    'end-at': { kind: 'text', value: 'date', help: 'No slot at or after this time (ISO 8601)' },
+    priority: { kind: 'text', value: 'n', help: 'Priority of the jobs: -100 to 100. Default: 0' },
+    count: { kind: 'text', value: 'n', help: 'Number of slots to show. Default: 5' },
+    owner: { kind: 'text', value: 'name', help: 'Only schedules declared by this owner' },
+    limit: { kind: 'text', value: 'n', help: 'Page size. Default: 50' },
+    cursor: { kind: 'text', value: 'text', help: 'The cursor of the previous page' },
+    reason: { kind: 'text', value: 'text', help: 'The reason for the pause' },
+    by: { kind: 'text', value: 'name', help: 'Actor recorded with the pause. Default: $USER' },
+    force: { kind: 'switch', help: 'Also remove a schedule that is declared in code' },
     'dry-run': DRY_RUN_FLAG,
   },
   examples: [
@@ -94,9 +91,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   preview: (call, words) =>
     words.length === 0 && (call.args.typed('cron') || call.args.typed('every'))
       ? previewExpression(call)
-      : about(call, words, async ({ skep }, id) => {
+      : about(call, words, async ({ backend }, id) => {
           const count = call.args.whole('count', { min: 1, max: 1_000 }) ?? 5
-          const slots = await skep.schedules.preview(id, count)
+          const { next } = await backend.call('schedules.get', { id, count })
+          const slots = next.map(({ at }) => at)
           if (call.out.json) call.out.object({ id, slots })
           else if (slots.length === 0) call.out.note('There are no more slots.')
           else call.out.data(previewLines(slots, Date.now()))
@@ -104,25 +102,20 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   pause: (call, words) =>
     about(call, words, async (reached, id) => {
       if (await onlySaid(call, reached, 'pause', id)) return
-      const { skep } = reached
       const reason = call.args.text('reason')
-      const by = call.args.text('by')
-      await skep.schedules.pause(id, {
-        ...(reason === undefined ? {} : { reason }),
-        ...(by === undefined ? {} : { by }),
-      })
+      await reached.backend.call('schedules.pause', { id, ...given({ reason }) })
       told(call, id, 'paused')
     }),
   resume: (call, words) =>
     about(call, words, async (reached, id) => {
       if (await onlySaid(call, reached, 'resume', id)) return
-      await reached.skep.schedules.resume(id)
+      await reached.backend.call('schedules.resume', { id })
       told(call, id, 'resumed')
     }),
   run: (call, words) =>
     about(call, words, async (reached, id) => {
       if (await onlySaid(call, reached, 'run', id)) return
-      const job = await reached.skep.schedules.runNow(id)
+      const job = await reached.backend.call('schedules.run', { id })
       if (call.out.json) call.out.object({ id, job: job.id, duplicate: job.duplicate })
       else call.out.data(job.id)
     }),
@@ -131,7 +124,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       if (await onlySaid(call, reached, 'remove', id)) return
       await found(reached, id)
       await confirm(call, `Remove schedule ${quote(id)}?`)
-      await reached.skep.schedules.remove(id, { force: call.args.on('force') })
+      await reached.backend.call('schedules.remove', { id, force: call.args.on('force') })
       told(call, id, 'removed')
     }),
   put: (call, words) =>
@@ -140,48 +133,50 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       words,
       async (reached, id) => {
         const payload = await readPayload(call)
-        const { queue, ...given } = optionsOf(call.args)
-        const { server, opened } = reached
+        const { queue, ...options } = optionsOf(call.args)
+        const { backend, opened } = reached
+        // As the config declares the queue, so that its schema applies. The library validates the options.
+        const define = (): ReturnType<typeof schedule> =>
+          schedule(id, { ...options, queue: queueOf(reached, queue), payload } as unknown as ScheduleOptions)
         if (call.args.on('dry-run')) {
-          const view = await reached.skep.schedules.get(id)
-          // Made here, so that what could not be put is refused here too.
-          const made = { ...given, queue: queueOf(reached, queue), payload } as unknown as ScheduleOptions
-          schedule(id, made)
-          const would = `${view === null ? 'make' : 'change'} schedule ${quote(id)} of ${clean(queue)}`
-          onlySays(call, would, { id, queue, exists: view !== null })
+          const found = await callOrNull(backend, 'schedules.get', { id })
+          define()
+          const would = `${found === null ? 'create' : 'change'} schedule ${quote(id)} of ${clean(queue)}`
+          onlySays(call, would, { id, queue, exists: found !== null })
           return
         }
-        if (server !== null) {
-          const said = await server.call('schedules.put', asTexts({ id, queue, payload, ...given }))
-          return put(call, id, said, said.nextAt)
-        }
-        // What a word may be is judged by the library, which says so.
-        const options = { ...given, queue: queueOf(reached, queue), payload } as unknown as ScheduleOptions
-        const view = await (opened as Opened).skep.schedules.put(schedule(id, options))
-        put(call, id, view, view.nextAt?.toISOString() ?? null)
+        const view =
+          opened === null
+            ? await backend.call('schedules.put', asTexts({ id, queue, payload, ...options }))
+            : toWire(await opened.skep.schedules.put(define()))
+        if (call.out.json) call.out.object(view)
+        else told(call, id, `next ${view.nextAt ?? 'never'}`)
       },
       !call.args.on('dry-run'),
     ),
 }
 
-/** What an expression means and when it comes next. Nothing is opened for it. */
+/** Describes an expression and its next slots. Needs no database. */
 async function previewExpression(call: Call): Promise<number> {
   const { args, out } = call
   const cron = args.text('cron')
-  const every = args.duration('every')
+  const every = args.duration('every') as string | undefined
   if ((cron === undefined) === (every === undefined)) throw usage('Use either --cron or --every.')
   const timeZone = args.text('time-zone')
-  const timing = cron === undefined ? { every } : { cron, ...(timeZone === undefined ? {} : { timeZone }) }
-  const definition = schedule('preview', {
-    ...timing,
-    queue: queue('preview'),
-    payload: null,
-  } as ScheduleOptions)
-  const skep = createSkep({ store: (await import('../../memory.ts')).memoryStore() })
-  const slots = await skep.schedules.preview(definition, args.whole('count', { min: 1, max: 1_000 }) ?? 5)
+  const [{ memoryStore }, { LocalBackend }] = await Promise.all([
+    import('../../memory.ts'),
+    import('../connect/local.ts'),
+  ])
+  const skep = createSkep({ store: memoryStore() })
+  const { words, next } = await new LocalBackend(skep, { by: 'cli', place: 'memory' }).call(
+    'schedules.preview',
+    {
+      ...given(cron === undefined ? { every } : { cron, timeZone }),
+      count: args.whole('count', { min: 1, max: 1_000 }) ?? 5,
+    },
+  )
   await skep.close()
-  const words =
-    cron === undefined ? everyWords(durationMs(every as Duration)) : cronWords(cron, timeZone ?? 'UTC')
+  const slots = next.map(({ at }) => at)
   if (out.json) out.object({ words, slots })
   else {
     out.data(words)
@@ -196,12 +191,8 @@ async function list(call: Call, words: readonly string[]): Promise<number> {
   const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs })
   const owner = args.text('owner')
   const cursor = args.text('cursor')
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const page = await skep.schedules.list({
-      ...(limit === undefined ? {} : { limit }),
-      ...(owner === undefined ? {} : { owner }),
-      ...(cursor === undefined ? {} : { cursor }),
-    })
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const page = await backend.call('schedules.list', given({ limit, owner, cursor }))
     if (out.json) out.object(page)
     else if (page.schedules.length === 0) out.note('There are no schedules.')
     else if (out.quiet) out.data(page.schedules.map(({ id }) => id).join('\n'))
@@ -213,7 +204,7 @@ async function list(call: Call, words: readonly string[]): Promise<number> {
   })
 }
 
-/** Does something about the one schedule that is named. */
+/** Does something with the schedule that is named. */
 async function about(
   call: Call,
   [id, ...rest]: readonly string[],
@@ -221,24 +212,24 @@ async function about(
   create = false,
 ): Promise<number> {
   if (id === undefined) throw usage('Which schedule?', 'skep schedules show <id>')
-  if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`)
+  if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is an unexpected argument.`)
   return reaching(call, { create }, async (reached) => {
     await act(reached, id)
     return EXIT.ok
   })
 }
 
-/** With --dry-run: says what would be done to a schedule that exists. */
+/** With --dry-run: prints what would be done to a schedule that exists. */
 async function onlySaid(call: Call, reached: Reached, action: string, id: string): Promise<boolean> {
   if (!call.args.on('dry-run')) return false
   await found(reached, id)
   return onlySays(call, `${action} schedule ${quote(id)}`, { action, id })
 }
 
-async function found({ skep }: Reached, id: string): Promise<ScheduleView> {
-  const view = await skep.schedules.get(id)
-  if (view === null) throw notFound(`There is no schedule ${quote(id)} in this space.`)
-  return view
+async function found({ backend }: Reached, id: string): Promise<ScheduleSummary> {
+  const found = await callOrNull(backend, 'schedules.get', { id })
+  if (found === null) throw notFound(`There is no schedule ${quote(id)} in this space.`)
+  return found.schedule
 }
 
 function told({ out }: Call, id: string, what: string): void {
@@ -246,12 +237,7 @@ function told({ out }: Call, id: string, what: string): void {
   else out.data(`${clean(id)}: ${what}`)
 }
 
-function put(call: Call, id: string, view: object, nextAt: string | null): void {
-  if (call.out.json) call.out.object(view)
-  else told(call, id, `next ${nextAt ?? 'never'}`)
-}
-
-/** What was said of a schedule beside its id and payload. */
+/** The options of a schedule beside its id and payload. */
 function optionsOf(args: Arguments): { readonly queue: string } & Readonly<Record<string, unknown>> {
   const queue = args.text('queue')
   if (queue === undefined)
@@ -259,7 +245,7 @@ function optionsOf(args: Arguments): { readonly queue: string } & Readonly<Recor
   const cron = args.text('cron')
   const every = args.duration('every')
   if ((cron === undefined) === (every === undefined)) throw usage('Use either --cron or --every.')
-  const given = {
+  const options = given({
     cron,
     every,
     timeZone: args.text('time-zone'),
@@ -271,11 +257,11 @@ function optionsOf(args: Arguments): { readonly queue: string } & Readonly<Recor
     priority: args.whole('priority', { min: -LIMITS.priority, max: LIMITS.priority }),
     missed: args.text('missed'),
     overlap: args.text('overlap'),
-  }
-  return { queue, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }
+  })
+  return { queue, ...options }
 }
 
-/** Moments go as texts. */
+/** Dates become ISO 8601 strings. */
 function asTexts(input: Readonly<Record<string, unknown>>): InputOf<'schedules.put'> {
   return Object.fromEntries(
     Object.entries(input).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),

@@ -15,43 +15,47 @@ export const serverCommand: Command = {
   asksNoServer: true,
   usage: ['server [flags]'],
   flags: {
-    host: { kind: 'text', value: 'address', help: 'Where to listen. Default: 127.0.0.1, this machine alone' },
+    host: { kind: 'text', value: 'address', help: 'Listen address. Default: 127.0.0.1 (this machine only)' },
     ...PORT_FLAG,
     hosts: {
       kind: 'text',
       value: 'a,b',
-      help: 'Names by which it is asked for, such as jobs.example.com; * for any',
+      help: 'Accepted host names, such as jobs.example.com; * for any',
     },
-    token: { kind: 'text', value: 'text', help: 'A token that may do everything. Better: --token-file' },
-    'token-file': { kind: 'text', value: 'path', help: 'A file with such a token' },
+    token: { kind: 'text', value: 'text', help: 'An admin token. Better: --token-file' },
+    'token-file': { kind: 'text', value: 'path', help: 'A file with that token' },
     'tls-cert': {
       kind: 'text',
       value: 'path',
-      help: 'A file with the certificate, to speak https by itself',
+      help: 'A file with the TLS certificate, to serve https',
     },
-    'tls-key': { kind: 'text', value: 'path', help: 'A file with its key' },
+    'tls-key': { kind: 'text', value: 'path', help: 'A file with the TLS key' },
     'read-only': { kind: 'switch', help: 'Refuse every change' },
     environment: { kind: 'text', value: 'word', help: 'Shown in the dashboard, such as production' },
-    'trace-url': { kind: 'text', value: 'url', help: 'Where traces are; {trace} stands for the id' },
-    'alert-url': { kind: 'text', value: 'url', help: 'Where to post what needs attention, https alone' },
+    'trace-url': { kind: 'text', value: 'url', help: 'Address of traces; {trace} is replaced by the id' },
+    'alert-url': { kind: 'text', value: 'url', help: 'Webhook for alerts, https only' },
     'alert-secret-file': {
       kind: 'text',
       value: 'path',
       help: 'A file with the secret that signs alerts: whsec_…',
     },
-    'alert-secret': { kind: 'text', value: 'text', help: 'Such a secret. Better: --alert-secret-file' },
+    'alert-secret': { kind: 'text', value: 'text', help: 'That secret. Better: --alert-secret-file' },
     'alert-allow': {
       kind: 'text',
       value: 'a,b',
-      help: 'Hosts and networks inside of yours that alerts may go to',
+      help: 'Internal hosts and networks that alerts may be sent to',
     },
-    proxies: { kind: 'text', value: 'n', help: 'Proxies of yours in front, whose x-forwarded-for counts' },
+    proxies: { kind: 'text', value: 'n', help: 'Number of trusted proxies (for x-forwarded-for)' },
     'plain-http': {
       kind: 'switch',
-      help: 'Take tokens of other machines without https, where something else encrypts the way',
+      help: 'Accept tokens from other machines without https, if the network is encrypted',
     },
-    insecure: { kind: 'switch', help: 'Let everybody who reaches it do everything' },
-    drain: { kind: 'text', value: '10s', help: 'How long requests may finish after a stop. Default: 10s' },
+    insecure: { kind: 'switch', help: 'Allow everything without authentication' },
+    drain: {
+      kind: 'text',
+      value: '10s',
+      help: 'Drain timeout: time for requests to finish after a stop. Default: 10s',
+    },
   },
   examples: [
     'skep server',
@@ -62,7 +66,7 @@ export const serverCommand: Command = {
 
   async run(call) {
     const [word] = call.args.words
-    if (word !== undefined) throw usage(`${quote(word)} is one word too many.`, 'skep server [flags]')
+    if (word !== undefined) throw usage(`${quote(word)} is an unexpected argument.`, 'skep server [flags]')
     const logger = serverLogger((text) => say(call, `warning ${clean(text)}`))
     return using(call, { create: true, logger }, (opened) => serve(call, opened, logger))
   },
@@ -76,7 +80,7 @@ async function serve(call: Call, opened: Opened, logger: Logger): Promise<number
     onForce: () => process.exit(EXIT.failure),
   })
   whenOutputCloses(() => {
-    // Nobody reads what we say any more; others still ask.
+    // The output is closed; the server continues.
   })
   const host = args.text('host')
   try {
@@ -129,7 +133,7 @@ function serverOptions(call: Call, { place }: Opened, logger: Logger): NodeServe
 
 const RETRY_MS = 2_000
 
-/** The port is open already and says 503; here it is told why, once, and when it is over. */
+/** The port is open and responds 503 meanwhile; the reason is reported once, and the recovery. */
 async function tellWhenReady(call: Call, { skep, place }: Opened, stop: AbortSignal): Promise<void> {
   let isTold = false
   while (!stop.aborted) {
@@ -141,7 +145,7 @@ async function tellWhenReady(call: Call, { skep, place }: Opened, stop: AbortSig
       const report = explain(error, place.label)
       if (!isTold && !stop.aborted) {
         complain(report, call.out)
-        say(call, isAway(report) ? 'Trying again until it answers.' : 'Trying again until that is done.')
+        say(call, isAway(report) ? 'Retrying until it is available.' : 'Retrying until the tables exist.')
       }
       isTold = true
       await Promise.race([new Promise((resolve) => setTimeout(resolve, RETRY_MS)), aborted(stop)])

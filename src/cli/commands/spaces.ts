@@ -7,9 +7,9 @@ import { clean } from '../format/text.ts'
 
 export const spacesCommand: Command = {
   name: 'spaces',
-  summary: 'The spaces that have jobs, with how many',
+  summary: 'Count the jobs of all spaces',
   usage: ['spaces [list]'],
-  actions: { list: 'Show all spaces of the store that have jobs' },
+  actions: { list: 'List spaces that have jobs' },
   flags: {},
   examples: ['skep spaces', 'skep spaces --json'],
 
@@ -17,10 +17,10 @@ export const spacesCommand: Command = {
     const { out, args } = call
     const [action = 'list', ...more] = args.words
     if (action !== 'list' || more.length > 0) throw usage('skep spaces takes nothing.', 'skep spaces')
-    return reaching(call, { create: false }, async ({ skep }) => {
-      const spaces = [...(await skep.spaces())]
+    return reaching(call, { create: false }, async ({ backend }) => {
+      const { spaces } = await backend.call('spaces.list', {})
       if (out.json) out.object({ spaces })
-      else if (spaces.length === 0) out.note('No space has a job.')
+      else if (spaces.length === 0) out.note('No space has jobs.')
       else {
         const counted = ['QUEUES', 'WAITING', 'RUNNING', 'FINISHED', 'DEAD']
         const heads = [{ title: 'SPACE' }, ...counted.map((title) => ({ title, align: 'right' as const }))]

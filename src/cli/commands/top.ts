@@ -15,29 +15,29 @@ const LOOK_MS = 1_000
 
 export const topCommand: Command = {
   name: 'top',
-  summary: 'Watch queues and workers live, and pause what has to wait',
+  summary: 'Show queues and workers live; pause and resume queues',
   usage: ['top [flags]'],
   flags: {
-    for: { kind: 'text', value: '30s', help: 'Stop by itself after this long' },
-    plain: { kind: 'switch', help: 'Print lines instead of a picture' },
+    for: { kind: 'text', value: '30s', help: 'Exit after this duration' },
+    plain: { kind: 'switch', help: 'Print lines instead of a live view' },
   },
   examples: ['skep top', 'skep top --db postgres://localhost/shop', 'skep top --json --for 10s'],
 
   async run(call) {
     const [word] = call.args.words
-    if (word !== undefined) throw usage(`${quote(word)} is one word too many.`, 'skep top [flags]')
+    if (word !== undefined) throw usage(`${quote(word)} is an unexpected argument.`, 'skep top [flags]')
     return reaching(call, { create: false, isPatient: true }, (reached) => watch(call, reached))
   },
 }
 
-/** Shows what goes on, until somebody has seen enough. It runs no jobs. */
+/** Shows queues and workers until it is stopped. It runs no jobs. */
 async function watch(call: Call, reached: Reached): Promise<number> {
-  const { skep, place } = reached
+  const { backend, opened, place } = reached
   const stop = listenForStop({ onHurry: () => process.exit(EXIT.ok), onForce: () => process.exit(EXIT.ok) })
   whenOutputCloses(() => {
     if (!stop.signal.aborted) stop.request()
   })
-  const board = new Board(skep, {
+  const board = new Board(backend, {
     queues: new Set(),
     workers: [],
     ...(place.kind === 'server' ? { where: 'The server' } : {}),
@@ -69,7 +69,13 @@ async function watch(call: Call, reached: Reached): Promise<number> {
   ]
   try {
     view.update()
-    if (await connect(reached, board, stop.signal)) {
+    if (
+      await connect(
+        { place, ready: () => backend.ready(), migrate: async () => opened?.skep.migrate() },
+        board,
+        stop.signal,
+      )
+    ) {
       view.update()
       await aborted(stop.signal)
     }
@@ -82,7 +88,7 @@ async function watch(call: Call, reached: Reached): Promise<number> {
   return EXIT.ok
 }
 
-/** What the keys do: which queue is chosen, and what happens to it. */
+/** The keys: select a queue, pause and resume it. */
 class Keys {
   readonly #reached: Reached
   readonly #board: Board
@@ -117,10 +123,9 @@ class Keys {
   async #togglePause(rows: Snapshot['rows']): Promise<void> {
     const row = rows.find(({ name }) => name === this.#selected)
     if (row === undefined) return
-    const { skep } = this.#reached
+    const { backend } = this.#reached
     try {
-      if (row.hold === null) await skep.queues.pause(row.name, { by: 'skep top' })
-      else await skep.queues.resume(row.name, { by: 'skep top' })
+      await backend.call(row.hold === null ? 'holds.pause' : 'holds.resume', { queue: row.name })
       await this.#board.look()
     } catch (error) {
       this.#board.set('running', `${row.name} was not changed: ${briefly(error)}`)

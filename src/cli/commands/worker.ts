@@ -21,16 +21,20 @@ const MIGRATION_LOOK_MS = 1_000
 
 export const workerCommand: Command = {
   name: 'worker',
-  summary: 'Run the handlers of your config until told to stop',
+  summary: 'Run the handlers of your config until stopped',
   asksNoServer: true,
   usage: ['worker [entry] [flags]'],
   flags: {
-    queues: { kind: 'text', value: 'a,b', help: 'Only these queues. Default: all that have a handler' },
-    concurrency: { kind: 'text', value: 'n', help: 'Handlers running at once. Default: the config, else 10' },
-    drain: { kind: 'text', value: '23s', help: 'How long handlers may finish after a stop. Default: 23s' },
-    grace: { kind: 'text', value: '5s', help: 'How long they may clean up after that. Default: 5s' },
-    watch: { kind: 'switch', help: 'Load the handlers anew when their files change' },
-    'health-file': { kind: 'text', value: 'path', help: 'Touched every 2 s while all is well' },
+    queues: { kind: 'text', value: 'a,b', help: 'Only these queues. Default: all with a handler' },
+    concurrency: { kind: 'text', value: 'n', help: 'Concurrent handlers. Default: the config, else 10' },
+    drain: { kind: 'text', value: '23s', help: 'Drain timeout: time to finish after a stop. Default: 23s' },
+    grace: { kind: 'text', value: '5s', help: 'Time to clean up after the drain timeout. Default: 5s' },
+    watch: { kind: 'switch', help: 'Reload handlers on change' },
+    'health-file': {
+      kind: 'text',
+      value: 'path',
+      help: 'File that is touched every 2 s while the worker is healthy',
+    },
   },
   examples: [
     'skep worker',
@@ -40,7 +44,8 @@ export const workerCommand: Command = {
 
   async run(call) {
     const [entry, ...rest] = call.args.words
-    if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`, 'skep worker [entry]')
+    if (rest[0] !== undefined)
+      throw usage(`${quote(rest[0])} is an unexpected argument.`, 'skep worker [entry]')
     const said = (level: 'warn' | 'error') => (message: string) => {
       // This command reports these at length itself.
       if (!/^(The worker cannot start|Job \S+ of queue |\d+ more failed)/.test(message))
@@ -64,7 +69,7 @@ async function work(call: Call, opened: Opened, reloader: Reloader | null): Prom
     lines.write(`${clock(at)} ${queue} ${id} ${what}: ${kind === 'dead' && stack ? stack : why}`)
   })
   whenOutputCloses(() => {
-    // Nobody reads what we say any more; the jobs still want to be run.
+    // The output is closed; the worker continues.
   })
 
   let worker = skep.worker([...handlers, ...flows], options)
@@ -84,7 +89,7 @@ async function work(call: Call, opened: Opened, reloader: Reloader | null): Prom
     // Everything else ends the worker, which then reports it.
     if (stop.signal.aborted || !(isAway(report) || isUnmigrated(report))) return
     complain(report, out)
-    say(call, isAway(report) ? 'Retrying until it answers.' : 'Retrying until the tables are there.')
+    say(call, isAway(report) ? 'Retrying until it is available.' : 'Retrying until the tables exist.')
   })
   /** In a deploy the worker may start before the migration, so it waits for the tables. */
   const started = async (): Promise<void> => {
@@ -132,7 +137,7 @@ async function work(call: Call, opened: Opened, reloader: Reloader | null): Prom
         seen = worker
         await Promise.race([aborted(stop.signal), worker.stopped])
       }
-      if (!stop.signal.aborted) say(call, 'Told to stop by somebody else.')
+      if (!stop.signal.aborted) say(call, 'Stopped by an operator.')
     }
     const { running } = worker.health()
     const startedAt = Date.now()
@@ -215,7 +220,7 @@ function graceOf({ grace = '5s' }: WorkerOptions): string {
   return span(durationMs(grace))
 }
 
-/** Touches the file while the worker is well, so that its age tells a supervisor how it goes. */
+/** Touches the file while the worker is healthy, so that a supervisor can check its age. */
 function keepHealthFile({ args, cwd, out }: Call, workerNow: () => Worker): () => void {
   const name = args.text('health-file')
   if (name === undefined) return () => {}

@@ -1,7 +1,7 @@
-import type { WorkerView } from '../../index.ts'
-import { BY_FLAG, personOf } from '../change/actor.ts'
+import type { WorkerSummary } from '../../operations/schema/outputs.ts'
+import { BY_FLAG } from '../change/actor.ts'
 import type { Call, Command } from '../command.ts'
-import type { Counterpart } from '../connect/backend.ts'
+import { type Backend, callOrNull } from '../connect/backend.ts'
 import { reaching } from '../connect/connect.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { fromNow } from '../format/numbers.ts'
@@ -48,8 +48,8 @@ export const workersCommand: Command = {
 
 function list(call: Call): Promise<number> {
   const { out } = call
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const workers = [...(await skep.workers.list())]
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const { workers } = await backend.call('workers.list', {})
     if (out.json) out.object({ workers })
     else if (workers.length === 0) out.note('There are no workers. Start one: skep worker')
     else out.data(workerTable(workers, out))
@@ -57,7 +57,7 @@ function list(call: Call): Promise<number> {
   })
 }
 
-function workerTable(workers: readonly WorkerView[], out: Output): string {
+function workerTable(workers: readonly WorkerSummary[], out: Output): string {
   const now = Date.now()
   const lines = table(
     [
@@ -79,7 +79,7 @@ function workerTable(workers: readonly WorkerView[], out: Output): string {
       worker.lagMs === null ? '·' : `${Math.round(worker.lagMs)}ms`,
       memory(worker.memoryBytes),
       clean(worker.version ?? '·'),
-      fromNow(new Date(worker.startedAt), now),
+      fromNow(worker.startedAt, now),
       worker.queues.map(clean).join(', '),
     ]),
     { width: out.width, paint: out.paint },
@@ -87,7 +87,7 @@ function workerTable(workers: readonly WorkerView[], out: Output): string {
   return lines.join('\n')
 }
 
-function statusOf({ life, command, paused }: WorkerView): Exclude<Cell, string> {
+function statusOf({ life, command, paused }: WorkerSummary): Exclude<Cell, string> {
   if (life === 'gone') return { text: 'gone', style: 'red' }
   if (command === 'stop') return { text: 'stopping', style: 'yellow' }
   if (paused || command === 'pause') return { text: 'paused', style: 'yellow' }
@@ -103,15 +103,16 @@ function get(call: Call, ids: readonly string[]): Promise<number> {
   const [id, extra] = ids
   if (id === undefined || extra !== undefined)
     throw usage('Which worker? One at a time.', 'skep workers get <id>')
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const worker = one(await skep.workers.list(), id)
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const { workers } = await backend.call('workers.list', {})
+    const worker = one(workers, id)
     if (out.json) out.object(worker)
     else out.data(page(worker, out.paint))
     return EXIT.ok
   })
 }
 
-function page(worker: WorkerView, paint: Paint): string {
+function page(worker: WorkerSummary, paint: Paint): string {
   const now = Date.now()
   const { text, style } = statusOf(worker)
   const parts: readonly (readonly [string, string | null])[] = [
@@ -120,8 +121,8 @@ function page(worker: WorkerView, paint: Paint): string {
     ['pid', String(worker.pid)],
     ['status', paint(style, text)],
     ['busy', `${worker.running} of ${worker.concurrency}`],
-    ['started', fromNow(new Date(worker.startedAt), now)],
-    ['seen', fromNow(new Date(worker.seenAt), now)],
+    ['started', fromNow(worker.startedAt, now)],
+    ['seen', fromNow(worker.seenAt, now)],
     ['version', worker.version === null ? null : clean(worker.version)],
     ['node', worker.node === null ? null : clean(worker.node)],
     ['memory', worker.memoryBytes === null ? null : memory(worker.memoryBytes)],
@@ -136,35 +137,34 @@ function page(worker: WorkerView, paint: Paint): string {
 
 async function commandWorkers(call: Call, action: Action, ids: readonly string[]): Promise<number> {
   const { args, out } = call
-  const by = personOf(args)
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const meant = await choose(call, skep, action, ids)
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const meant = await choose(call, backend, action, ids)
     if (args.on('dry-run')) {
       if (out.json) out.object({ action, dryRun: true, workers: meant.map(({ id }) => id) })
       else out.data(`Would ${action}: ${meant.map(({ id }) => clean(id)).join(', ') || 'none'}`)
       return EXIT.ok
     }
-    const told: WorkerView[] = []
+    const workers: WorkerSummary[] = []
     for (const { id } of meant) {
-      const worker = await skep.workers[action](id, by === undefined ? {} : { by })
-      if (worker !== null) told.push(worker)
+      const worker = await callOrNull(backend, 'workers.command', { id, command: action })
+      if (worker !== null) workers.push(worker)
     }
-    if (out.json) out.object({ action, dryRun: false, workers: told })
-    else for (const { id } of told) out.data(`${clean(id)} ${SENT[action]}.`)
+    if (out.json) out.object({ action, dryRun: false, workers })
+    else for (const { id } of workers) out.data(`${clean(id)} ${SENT[action]}.`)
     return EXIT.ok
   })
 }
 
 async function choose(
   { args }: Call,
-  skep: Counterpart,
+  backend: Backend,
   action: string,
   ids: readonly string[],
-): Promise<readonly WorkerView[]> {
+): Promise<readonly WorkerSummary[]> {
   const host = args.text('host')
   const ways = [ids.length > 0, args.typed('host'), args.typed('all')].filter(Boolean).length
   if (ways !== 1) throw usage('Which workers?', `skep workers ${action} <id…>, --host <name> or --all`)
-  const here = (await skep.workers.list()).filter(({ life }) => life !== 'gone')
+  const here = (await backend.call('workers.list', {})).workers.filter(({ life }) => life !== 'gone')
   if (ids.length > 0) return ids.map((id) => one(here, id))
   const meant = host === undefined || args.typed('all') ? here : here.filter((worker) => worker.host === host)
   if (meant.length > 0) return meant
@@ -174,13 +174,13 @@ async function choose(
   )
 }
 
-/** By its id, or by the beginning of it if that is enough. */
-function one(workers: readonly WorkerView[], id: string): WorkerView {
+/** By its id or a unique prefix of it. */
+function one(workers: readonly WorkerSummary[], id: string): WorkerSummary {
   const exact = workers.find((worker) => worker.id === id)
   if (exact !== undefined) return exact
   const [near, other] = workers.filter((worker) => worker.id.startsWith(id))
   if (near !== undefined && other === undefined) return near
   if (other !== undefined)
-    throw usage(`More than one worker begins with ${quote(id)}.`, 'Give more of the id.')
+    throw usage(`More than one worker starts with ${quote(id)}.`, 'Give more of the id.')
   throw notFound(`There is no worker ${quote(id)}.`, 'See: skep workers')
 }

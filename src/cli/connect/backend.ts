@@ -1,55 +1,19 @@
-import type {
-  ChangeSummary,
-  CopyOptions,
-  Duration,
-  EnqueueOptions,
-  LimitView,
-  PrioritizeOptions,
-  Queue,
-  QueueLimitOptions,
-  RunHandle,
-  Skep,
-  Target,
-} from '../../index.ts'
+import { type Duration, type EnqueueOptions, type JobEvent, type Queue, SkepError } from '../../index.ts'
+import type { Wire } from '../../operations/schema/serialize.ts'
+import type { InputOf, OperationName, OutputOf } from '../../operations/table.ts'
 
-/** What commands read and change: a Skep on its store, or a server in its place. */
-export interface Counterpart extends Pick<Skep, 'space' | 'ready' | 'migrate' | 'spaces' | 'close'> {
+/** What commands work on: the operations, run in this process on a store or called on a server. */
+export interface Backend {
+  readonly space: string
+  /** Rejects if the store or the server is not available. */
+  ready(): Promise<void>
+  call<Name extends OperationName>(name: Name, input: InputOf<Name>): Promise<OutputOf<Name>>
+  /** The events of a job until it has ended. */
+  watch(id: string, options?: { readonly signal?: AbortSignal }): AsyncGenerator<Wire<JobEvent>, void, void>
+  /** Enqueues a job of a queue as the config declares it: with its schema, its defaults and its unique key. */
   enqueue(queue: Queue<unknown>, payload: unknown, options: EnqueueOptions): Promise<Sent>
-  readonly jobs: Pick<
-    Skep['jobs'],
-    | 'get'
-    | 'list'
-    | 'count'
-    | 'logs'
-    | 'watch'
-    | 'explain'
-    | 'cancel'
-    | 'bury'
-    | 'retry'
-    | 'promote'
-    | 'reschedule'
-    | 'remove'
-  > & {
-    copy(id: string, options: CopyOptions): Promise<Pick<Sent, 'id'>>
-    prioritize(target: Target, priority: number, options: PrioritizeOptions): Promise<ChangeSummary>
-  }
-  readonly queues: Pick<
-    Skep['queues'],
-    'list' | 'explain' | 'pause' | 'resume' | 'block' | 'unblock' | 'holds' | 'drain' | 'purge' | 'drop'
-  >
-  readonly workers: Pick<Skep['workers'], 'list' | 'pause' | 'resume' | 'stop'>
-  readonly notifier: Pick<Skep['notifier'], 'deadNotices'>
-  readonly bulk: Pick<Skep['bulk'], 'start' | 'get' | 'list' | 'stop' | 'serve'>
-  readonly errors: Pick<Skep['errors'], 'list' | 'get' | 'mute' | 'unmute'>
-  readonly limits: Pick<Skep['limits'], 'list' | 'reset'> & {
-    set(target: string, limits: QueueLimitOptions): Promise<LimitView>
-  }
-  readonly schedules: Pick<Skep['schedules'], 'get' | 'list' | 'remove' | 'pause' | 'resume' | 'preview'> & {
-    runNow(id: string): Promise<Pick<Sent, 'id' | 'duplicate'>>
-  }
-  readonly runs: Pick<Skep['runs'], 'get' | 'list' | 'flows' | 'counts'> & {
-    run(id: string): Pick<RunHandle, 'explain' | 'members' | 'signal' | 'cancel' | 'retry'>
-  }
+  /** Works on bulk actions in this process, where a process is needed for it. */
+  serveBulk(): { stop(): Promise<void> }
 }
 
 /** A job that was enqueued. */
@@ -58,3 +22,19 @@ export interface Sent {
   readonly duplicate: boolean
   result(options: { readonly timeout?: Duration }): Promise<unknown>
 }
+
+/** The output of an operation; null if what it names does not exist. */
+export async function callOrNull<Name extends OperationName>(
+  backend: Backend,
+  name: Name,
+  input: InputOf<Name>,
+): Promise<OutputOf<Name> | null> {
+  try {
+    return await backend.call(name, input)
+  } catch (error) {
+    if (error instanceof SkepError && MISSING.has(error.code)) return null
+    throw error
+  }
+}
+
+const MISSING: ReadonlySet<string> = new Set(['NOT_FOUND', 'JOB_NOT_FOUND', 'SCHEDULE_NOT_FOUND'])

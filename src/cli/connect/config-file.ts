@@ -106,7 +106,7 @@ function isSchedule(value: unknown): boolean {
   return typeof (value as { resolve?: unknown } | null | undefined)?.resolve === 'function'
 }
 
-/** Says what is wrong with a config in the words of the file, not in those of whoever stumbles over it later. */
+/** Validates a config, so that errors name its fields and not later consequences. */
 function checkConfig(value: unknown, file: string): SkepConfig {
   const example = 'export default defineConfig({ store: sqliteStore({ file: "jobs.db" }), handlers: [] })'
   if (value === undefined) throw invalid(`"${file}" has no default export.`, `Write: ${example}`)

@@ -1,30 +1,32 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ServerClient } from '../../server.ts'
+import { personOf } from '../change/actor.ts'
 import type { Call } from '../command.ts'
 import { usage } from '../exit.ts'
 import { briefly } from '../explain-error.ts'
 import { masker, maskUrl } from '../format/mask.ts'
 import { clean, quote } from '../format/text.ts'
-import type { Counterpart } from './backend.ts'
+import type { Backend } from './backend.ts'
 import { type Opened, type OpenOptions, open } from './open.ts'
 
-/** What a command works with that does not mind whether it is a store or a server. */
+/** What a command works with: a store or a server. */
 export interface Reached extends Pick<Opened, 'place' | 'config' | 'handlers' | 'flows' | 'close'> {
-  readonly skep: Counterpart
-  /** Either the one or the other. */
+  readonly backend: Backend
+  /** Null if a server is used. */
   readonly opened: Opened | null
+  /** Null if a store is used. */
   readonly server: ServerClient | null
 }
 
 export interface ReachOptions extends OpenOptions {
-  /** The command itself says when a server does not answer, and goes on trying. */
+  /** The command itself reports a server that is not available, and retries. */
   readonly isPatient?: boolean
-  /** Where to ask if nobody says it, for what only a server knows. */
+  /** The default address, for commands that need a server. */
   readonly url?: string
 }
 
-/** Reaches the server of --url, or else opens the store; does the work, and closes whatever happens. */
+/** Connects to the server of --url or opens the store, does the work, and closes. */
 export async function reaching<Answer>(
   call: Call,
   options: ReachOptions,
@@ -41,8 +43,10 @@ export async function reaching<Answer>(
 export async function reach(call: Call, options: ReachOptions): Promise<Reached> {
   const url = urlOf(call, options.url)
   if (url === undefined) {
-    const opened = await open(call, options)
-    return { ...opened, opened, server: null }
+    const [opened, { LocalBackend }] = await Promise.all([open(call, options), import('./local.ts')])
+    const by = personOf(call.args) ?? 'cli'
+    const backend = new LocalBackend(opened.skep, { by, place: opened.place.label })
+    return { ...opened, backend, opened, server: null }
   }
   const { args, out } = call
   for (const [flag, why] of Object.entries(NOT_THERE)) {
@@ -53,9 +57,9 @@ export async function reach(call: Call, options: ReachOptions): Promise<Reached>
   out.mask = masker(token ?? url)
   out.dialled = label
   if (token !== undefined && isReadable(url)) {
-    out.warn(`The token goes to ${label} in clear. Use https:// where others share the network.`)
+    out.warn(`The token is sent to ${label} unencrypted. Use https:// on shared networks.`)
   }
-  const [{ ServerClient: Client, revived }, { Remote }] = await Promise.all([
+  const [{ ServerClient: Client }, { RemoteBackend }] = await Promise.all([
     import('../../server.ts'),
     import('../remote/remote.ts'),
   ])
@@ -65,31 +69,39 @@ export async function reach(call: Call, options: ReachOptions): Promise<Reached>
     ...(token === undefined ? {} : { token }),
     ...(space === undefined ? {} : { space }),
   })
-  const skep = new Remote({ client: server, revive: revived, space })
-  if (options.isPatient !== true) await skep.ready()
+  const backend = new RemoteBackend(server, space)
+  if (options.isPatient !== true) await backend.ready()
   const place = { kind: 'server', label, address: url, within: undefined } as const
-  const close = (): Promise<void> => skep.close().catch(() => {})
-  return { skep, opened: null, server, place, config: null, handlers: [], flows: [], close }
+  return {
+    backend,
+    opened: null,
+    server,
+    place,
+    config: null,
+    handlers: [],
+    flows: [],
+    close: async () => {},
+  }
 }
 
-/** What only somebody can say who has the store, and why. */
+/** Flags that need the store, and why. */
 const NOT_THERE: Readonly<Record<string, string>> = {
-  db: 'it is one or the other.',
+  db: 'use one of them.',
   schema: 'the server has its own database.',
   prefix: 'the server has its own database.',
   config: 'the server has its own.',
-  by: 'the server knows who asks by the token.',
-  'priority-mode': 'the server knows how its queues count.',
+  by: 'the token identifies the caller.',
+  'priority-mode': 'the server knows the mode of its queues.',
 }
 
-/** The address of a server, if one is meant. What is typed wins over what the environment says. */
+/** The address of a server, if one is selected. Flags take precedence over variables. */
 function urlOf({ args }: Call, nearest: string | undefined): string | undefined {
   const url = args.text('url')
   if (nearest !== undefined) return checked(url ?? nearest)
   if (url === undefined || args.typed('url')) return checked(url)
   if (args.typed('db') || args.typed('config')) return undefined
   if (args.text('db') === undefined) return checked(url)
-  throw usage('SKEP_URL and SKEP_DB are both set, so it is not clear which is meant.', 'Type --url or --db.')
+  throw usage('SKEP_URL and SKEP_DB are both set.', 'Type --url or --db.')
 }
 
 function checked(url: string | undefined): string | undefined {
@@ -114,7 +126,7 @@ function tokenOf({ args, cwd }: Call): string | undefined {
   }
 }
 
-/** Whether others on the way can read along. */
+/** Whether the connection is unencrypted and leaves this machine. */
 function isReadable(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)

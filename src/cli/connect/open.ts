@@ -24,10 +24,10 @@ import {
 } from './config-file.ts'
 import { loadModule } from './load-module.ts'
 
-/** Where the jobs are, before anything is opened. */
+/** The store, before it is opened. */
 export interface Place {
   readonly kind: 'postgres' | 'redis' | 'sqlite' | 'memory' | 'config' | 'server'
-  /** How it is shown: without a password. */
+  /** As it is shown, without a password. */
   readonly label: string
   /** The address or the file; empty for a store of the config. */
   readonly address: string
@@ -43,32 +43,32 @@ export interface Opened {
   readonly config: LoadedConfig | null
   readonly handlers: readonly Handler[]
   readonly flows: readonly AnyFlow[]
-  /** Closes the Skep, and the notifier of the config. What goes wrong with that is nobody's concern any more. */
+  /** Closes the Skep and the notifier of the config. Errors are ignored. */
   close(): Promise<void>
 }
 
 export interface OpenOptions {
-  /** Make the SQLite file if it is not there. Who only looks must not leave an empty file behind. */
+  /** Create the SQLite file if it is missing. Commands that only read must not create one. */
   readonly create: boolean
-  /** A module to take handlers from. */
+  /** A module that exports handlers. */
   readonly entry?: string | undefined
-  /** Where no SQLite is to be had, keep the jobs in memory and say so: for sessions that are worth something without a file. */
+  /** Without SQLite, keep the jobs in memory and warn. */
   readonly fallback?: boolean
   /** How the modules are loaded. */
   readonly load?: LoadModule
   /** Used instead of everything else. */
   readonly file?: string
   readonly space?: string
-  /** @default none: the doctor tells what a store warns of */
+  /** @default none: the doctor reports the warnings of a store */
   readonly logger?: Logger
 }
 
 const DEFAULT_FILE = join('.skep', 'dev.db')
 
-/** Finds out where the jobs are and connects. Nothing is dialled before the first call. */
+/** Resolves the store. It connects at the first call. */
 export async function open(call: Call, options: OpenOptions): Promise<Opened> {
-  // Not from the environment: a variable may be there for another command.
-  refuse(call.args, ['url'], 'does not go with this command: it works on the database itself.')
+  // Not from the environment: a variable may be meant for another command.
+  refuse(call.args, ['url'], 'does not go with this command: it needs the database itself.')
   const config = options.file === undefined ? await configOf(call, options.entry, options.load) : null
   const place = await reachable(placeOf(call, config, options), call, options)
   call.out.mask = masker(place.kind in ADDRESSES ? place.address : undefined)
@@ -84,7 +84,7 @@ export async function open(call: Call, options: OpenOptions): Promise<Opened> {
     ...(space === undefined ? {} : { space }),
   })
   const { schedules, owner } = config?.config ?? {}
-  // Only a worker brings them into the store.
+  // Only a worker writes them to the store.
   if (schedules) skep.schedules.declare(schedules, owner === undefined ? {} : { owner })
   const close = async (): Promise<void> => {
     await skep.close().catch(() => {})
@@ -93,7 +93,7 @@ export async function open(call: Call, options: OpenOptions): Promise<Opened> {
   return { skep, store, place, config, handlers: config?.handlers ?? [], flows: config?.flows ?? [], close }
 }
 
-/** Connects, does the work, and closes whatever happens. */
+/** Connects, does the work, and closes. */
 export async function using<Answer>(
   call: Call,
   options: OpenOptions,
@@ -107,7 +107,7 @@ export async function using<Answer>(
   }
 }
 
-/** Node 20 has no SQLite of its own. Somebody who only wants to see it run shall see it run. */
+/** Node 20 has no built-in SQLite: a first try works in memory. */
 async function reachable(place: Place, { args, out }: Call, { fallback }: OpenOptions): Promise<Place> {
   if (fallback !== true || place.kind !== 'sqlite' || args.text('db') !== undefined) return place
   if (await hasSqlite()) return place
@@ -142,7 +142,7 @@ export async function configOf(
   if (entry === undefined) return config === null ? null : config()
   const loaded = await loadConfig(entry, { cwd, entry: true, load })
   if (loaded.config.store !== undefined || config === null) return loaded
-  // A module that only has handlers says nothing about the database; the config still does.
+  // A module with handlers only does not select the store; the config does.
   return { ...(await config()), handlers: loaded.handlers, flows: loaded.flows }
 }
 
@@ -190,13 +190,13 @@ function serverOf(address: string): keyof typeof ADDRESSES | undefined {
   return /^rediss?:\/\//i.test(address) ? 'redis' : undefined
 }
 
-/** A flag that would have no effect is a mistake. A variable may be there for another command. */
+/** A flag without effect is an error. A variable may be meant for another command. */
 function refuse(args: Call['args'], flags: readonly string[], why: string): void {
   const typed = flags.find((flag) => args.typed(flag))
   if (typed !== undefined) throw usage(`--${typed} ${why}`)
 }
 
-/** Our own folder is made when it is needed; a folder that somebody named is theirs to make. */
+/** Creates the default folder; a folder in --db must exist. */
 function prepareFile({ address, label }: Place, { cwd, out }: Call, { create, file }: OpenOptions): void {
   if (existsSync(address)) return
   if (!create) {
@@ -206,7 +206,7 @@ function prepareFile({ address, label }: Place, { cwd, out }: Call, { create, fi
     )
   }
   // In the wrong folder this would otherwise look like success.
-  if (file === undefined) out.note(out.paintNote('dim', `Making the database ${label}.`))
+  if (file === undefined) out.note(out.paintNote('dim', `Creating the database ${label}.`))
   const folder = dirname(address)
   if (folder !== resolve(cwd, '.skep') || existsSync(folder)) return
   try {

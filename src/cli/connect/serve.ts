@@ -11,10 +11,10 @@ import { quote } from '../format/text.ts'
 
 /** The flags of everything that opens a port. */
 export const PORT_FLAG: Flags = {
-  port: { kind: 'text', value: 'n', help: 'The port; 0 takes any that is free. Default: 7537' },
+  port: { kind: 'text', value: 'n', help: 'Port; 0 selects a free one. Default: 7537' },
 }
 
-/** How many of the next ports are tried when nobody asked for a particular one. */
+/** The number of further ports that are tried without --port. */
 const TRIES = 20
 
 /** A server that listens. */
@@ -23,7 +23,7 @@ export interface Serving {
   readonly at: Listening
 }
 
-/** Opens the port. Whoever named one gets that or an error; otherwise the next free one is taken. */
+/** Opens the port of --port, or the next free one from the default on. */
 export async function listen(
   { args }: Call,
   skep: Skep,
@@ -87,7 +87,7 @@ export function alertsOf({ args, cwd }: Call): readonly AlertHook[] {
   const secret = file === undefined ? args.text('alert-secret') : read(cwd, file, 'secret')
   if (secret === undefined) {
     throw usage(
-      'Alerts need a secret, by which whoever gets them knows that they are yours.',
+      'Alerts need a secret, so that their receiver can verify them.',
       'Write one with: echo "whsec_$(openssl rand -base64 32)" > secret   and name it with --alert-secret-file.',
     )
   }
@@ -129,7 +129,7 @@ export function serverLogger(say: (text: string) => void): Logger {
   return { debug: silent, info: silent, warn: tell, error: tell }
 }
 
-/** Whether somebody sits in front of this machine and would like to see a page. */
+/** Whether a browser can be opened on this machine. */
 export function wantsBrowser({ args, env, out }: Call): boolean {
   const isRemote = [env['SSH_CONNECTION'], env['SSH_TTY'], env['SSH_CLIENT']].some(
     (one) => (one ?? '') !== '',
@@ -146,7 +146,7 @@ export function hasDesktop(env: NodeJS.ProcessEnv): boolean {
 /** How long a browser may take to say that it cannot be started. One that is on screen by then may go on for hours. */
 const START_MS = 1_500
 
-/** Shows a page in the browser of whoever sits here. False if there is none to be had. */
+/** Opens a page in the browser. False if there is none. */
 export function openBrowser(url: string): Promise<boolean> {
   const [command, args] =
     process.platform === 'darwin'
@@ -162,7 +162,7 @@ export function openBrowser(url: string): Promise<boolean> {
       done(isOpen)
     }
     child.once('error', () => end(false))
-    // Without a browser or a screen xdg-open begins well, and then gives up.
+    // Without a browser or a display xdg-open starts and then exits with an error.
     child.once('exit', (code) => end(code === 0))
     child.unref()
   })

@@ -29,8 +29,8 @@ export interface StopRequests {
 }
 
 /**
- * Listens for the signals that mean stop. The first one begins an orderly end (`signal`), a second Ctrl-C calls
- * `onHurry`, a third `onForce`. A service manager may send SIGTERM more than once; that hurries nobody.
+ * Listens for stop signals. The first one starts a graceful stop (`signal`), a second Ctrl-C calls
+ * `onHurry`, a third `onForce`. A repeated SIGTERM of a service manager is ignored.
  */
 export function listenForStop(options: {
   readonly onHurry: () => void

@@ -1,14 +1,7 @@
-import {
-  FINAL_STATES,
-  type HoldKind,
-  JOB_STATES,
-  type JobState,
-  type QueueView,
-  type Skep,
-  type Worker,
-  type WorkerView,
-} from '../../index.ts'
-import type { Counterpart } from '../connect/backend.ts'
+import { FINAL_STATES, type HoldKind, type JobState, type Skep, type Worker } from '../../index.ts'
+import type { QueueSummary, WorkerSummary } from '../../operations/schema/outputs.ts'
+import type { OutputOf } from '../../operations/table.ts'
+import type { Backend } from '../connect/backend.ts'
 import { briefly } from '../explain-error.ts'
 import { type JobEvent, watchJobs } from '../format/event-lines.ts'
 
@@ -34,7 +27,7 @@ export interface FlowRow {
   readonly isAll: boolean
 }
 
-/** Everything the board shows, at one moment. */
+/** Everything the board shows, at one time. */
 export interface Snapshot {
   readonly at: number
   readonly upMs: number
@@ -57,7 +50,7 @@ export interface Snapshot {
   /** Runs of flows that are running, by flow; those that failed count only where some run. */
   readonly flows: FlowRow
   /** The workers on the list, those that are gone among them. */
-  readonly presences: readonly WorkerView[]
+  readonly presences: readonly WorkerSummary[]
   /** Newest first. */
   readonly events: readonly JobEvent[]
 }
@@ -65,14 +58,13 @@ export interface Snapshot {
 const RATE_SECONDS = 5
 const HISTORY_SECONDS = 30
 const MOST_EVENTS = 200
-/** So many runs are counted, twice a second. */
-const MOST_RUNS = 1_000
-/** A queue that is faster than this does not tell of every success. */
+const FLOWS_MS = 2_000
+/** A queue that is faster than this does not show every success. */
 const CHATTY_PER_SECOND = 0.5
 
-/** Collects what happens, so that a view can show it at its own pace. */
+/** Collects events and counts, so that a view can show them at its own rate. */
 export class Board {
-  readonly #skep: Counterpart
+  readonly #backend: Backend
   readonly #where: string
   #own: ReadonlySet<string>
   readonly #workers: readonly Worker[]
@@ -83,28 +75,29 @@ export class Board {
   readonly #totals = { finished: 0, retried: 0, dead: 0 }
   readonly #events: JobEvent[] = []
   readonly #unwatch: () => void
-  #queues: readonly QueueView[] = []
+  #queues: readonly QueueSummary[] = []
   #servers = new Map<string, number>()
+  #flowsDueAt = 0
   #flows: FlowRow = { running: 0, failed: 0, names: [], isAll: true }
-  #presences: readonly WorkerView[] = []
+  #presences: readonly WorkerSummary[] = []
   #presence = { workers: 0, running: 0, slots: 0 }
   #status: Snapshot['status'] = 'connecting'
   #trouble: string | null = null
   #fault: string | null = null
   #looking = false
 
-  /** `queues` are those that this process serves, with `skep`: it hears of every job of theirs that ends. */
+  /** `queues` are those that this process serves with `skep`: it receives every completion of them. */
   constructor(
-    skep: Counterpart,
+    backend: Backend,
     own: {
       readonly queues: ReadonlySet<string>
       readonly workers: readonly Worker[]
       readonly skep?: Skep
-      /** What is asked. @default 'The database' */
+      /** What the board reads from. @default 'The database' */
       readonly where?: string
     },
   ) {
-    this.#skep = skep
+    this.#backend = backend
     this.#where = own.where ?? 'The database'
     this.#own = own.queues
     this.#workers = own.workers
@@ -117,7 +110,7 @@ export class Board {
     if (status !== 'stopping') this.#trouble = trouble
   }
 
-  /** Says that something of the user's is wrong while all else goes on; null: it is well again. */
+  /** Reports a mistake in the user's files; null: it is fixed. */
   complain(fault: string | null): void {
     this.#fault = fault
   }
@@ -132,23 +125,22 @@ export class Board {
     this.#events.length = 0
   }
 
-  /** Adds a line of somebody else's to the events. */
+  /** Adds a line of another component to the events. */
   say(queue: string, what: string, kind: JobEvent['kind'] = 'other'): void {
     this.#add({ at: Date.now(), kind, queue, what, why: '', id: '' })
   }
 
-  /** Asks the store how things are. One question at a time: a slow store is not asked more often for it. */
+  /** Reads the state of the store. One read at a time, so that a slow store is not read more often. */
   async look(): Promise<void> {
     if (this.#looking || this.#status === 'connecting') return
     this.#looking = true
     try {
-      const [queues, workers, running, failed] = await Promise.all([
-        this.#skep.queues.list(),
-        this.#skep.workers.list(),
-        this.#skep.runs.counts({ status: 'running', limit: MOST_RUNS }),
-        this.#skep.runs.counts({ status: 'failed', limit: MOST_RUNS }),
+      const [{ queues }, { workers }, flows] = await Promise.all([
+        this.#backend.call('queues.list', {}),
+        this.#backend.call('workers.list', {}),
+        this.#lookAtFlows(),
       ])
-      this.#flows = flowRow(running, failed)
+      this.#flows = flows
       this.#queues = [...queues].sort((a, b) => a.queue.localeCompare(b.queue))
       this.#presences = workers
       const here = workers.filter(({ life }) => life !== 'gone')
@@ -158,7 +150,7 @@ export class Board {
       }
       this.#presence = {
         workers: here.length,
-        // Others tell with every heartbeat. What a queue counts as running includes jobs that wait in a worker.
+        // Other workers report with every heartbeat. The running jobs of a queue include prefetched ones.
         running: here.reduce((sum, { id, running }) => sum + (this.#runningIn(id) ?? running), 0),
         slots: here.reduce((sum, worker) => sum + worker.concurrency, 0),
       }
@@ -173,13 +165,18 @@ export class Board {
     }
   }
 
+  /** Counting runs costs more than the rest, so it is done less often. */
+  async #lookAtFlows(): Promise<FlowRow> {
+    if (Date.now() < this.#flowsDueAt) return this.#flows
+    const flows = flowRow(await this.#backend.call('flows.list', {}))
+    this.#flowsDueAt = Date.now() + FLOWS_MS
+    return flows
+  }
+
   snapshot(): Snapshot {
     const now = Date.now()
     const rows = this.#queues.map((queue): QueueRow => {
-      const states = Object.fromEntries(
-        JOB_STATES.map((state) => [state, queue[state]]),
-      ) as QueueRow['states']
-      const { oldestMs, hold } = queue
+      const { counts: states, oldestMs, hold } = queue
       const workers = this.#servers.get(queue.queue) ?? 0
       return { name: queue.queue, states, rate: this.#rateOf(queue.queue, now), oldestMs, hold, workers }
     })
@@ -221,11 +218,11 @@ export class Board {
     this.#events.length = Math.min(this.#events.length, MOST_EVENTS)
   }
 
-  /** Workers of other processes tell us nothing, but their finished jobs can be counted. */
+  /** Workers of other processes send no events, but their finished jobs can be counted. */
   #noticeOthers(): void {
     const now = Date.now()
     for (const queue of this.#queues) {
-      const ended = FINAL_STATES.reduce((sum, state) => sum + queue[state], 0)
+      const ended = FINAL_STATES.reduce((sum, state) => sum + queue.counts[state], 0)
       const before = this.#lastDone.get(queue.queue)
       this.#lastDone.set(queue.queue, ended)
       if (!this.#own.has(queue.queue) && before !== undefined && ended > before)
@@ -244,7 +241,7 @@ export class Board {
     }
   }
 
-  /** Over whole seconds only: the present one has just begun and would pull it down. */
+  /** Over whole seconds only: the current one is incomplete. */
   #rateOf(queue: string, now: number): number {
     const seconds = this.#ended.get(queue)
     if (seconds === undefined) return 0
@@ -265,16 +262,17 @@ export class Board {
   }
 }
 
-type RunCounts = Awaited<ReturnType<Skep['runs']['counts']>>
-
-function flowRow(running: RunCounts, failed: RunCounts): FlowRow {
-  const total = ({ counts }: RunCounts): number => counts.reduce((sum, { runs }) => sum + runs, 0)
+function flowRow({ flows, isAll }: OutputOf<'flows.list'>): FlowRow {
+  const total = (status: 'running' | 'failed'): number =>
+    flows.reduce((sum, { runs }) => sum + runs[status], 0)
   const names = new Map<string, number>()
-  for (const { flow, runs } of running.counts) names.set(flow, (names.get(flow) ?? 0) + runs)
+  for (const { name, runs } of flows) {
+    if (runs.running > 0) names.set(name, (names.get(name) ?? 0) + runs.running)
+  }
   return {
-    running: total(running),
-    failed: total(failed),
-    names: [...names].map(([name, runs]) => ({ name, running: runs })).sort((a, b) => b.running - a.running),
-    isAll: running.isAll,
+    running: total('running'),
+    failed: total('failed'),
+    names: [...names].map(([name, running]) => ({ name, running })).sort((a, b) => b.running - a.running),
+    isAll,
   }
 }

@@ -130,7 +130,7 @@ export const demoHandlers: readonly Handler[] = [
 ]
 
 /**
- * Keeps enqueuing until told to stop. An enqueue that fails is forgotten: the board shows that the store is away,
+ * Keeps enqueuing until stopped. An enqueue that fails is ignored: the board shows that the store is not available,
  * and the next one comes soon.
  */
 export function produce(skep: Skep, say: (queue: string, what: string) => void): () => Promise<void> {

@@ -30,7 +30,7 @@ export function keysOf({ reload }: Pick<DevKeysParts, 'reload'>): string {
   ].join(' · ')
 }
 
-/** What the keys of `skep dev` do. Whatever goes wrong is said, and ends nothing. */
+/** The keys of `skep dev`. Errors are shown and end nothing. */
 export function devKeys(parts: DevKeysParts): (key: Key) => void {
   const { skep, board, say, url, reload, stop } = parts
   const actions: Readonly<Record<string, () => void | Promise<void>>> = {
@@ -40,15 +40,15 @@ export function devKeys(parts: DevKeysParts): (key: Key) => void {
     c: () => board.clear(),
     async o() {
       const address = url()
-      if (address === null) say('There is no dashboard to open.')
-      else if (!(await openBrowser(address))) say(`No browser could be started. Open ${address}`)
+      if (address === null) say('The dashboard is not available.')
+      else if (!(await openBrowser(address))) say(`Cannot start a browser. Open ${address}`)
     },
     async s() {
       for (const id of await lastJobs(skep, board)) {
         const copy = await sentAgain(skep, id)
-        if (copy !== null) return say(`Sent again: ${id} as ${copy}`)
+        if (copy !== null) return say(`Copied ${id} as ${copy}`)
       }
-      say('No job was there yet that could be sent again.')
+      say('No job to copy yet.')
     },
     async p() {
       const isPaused = (await skep.queues.holds()).some(
@@ -63,11 +63,11 @@ export function devKeys(parts: DevKeysParts): (key: Key) => void {
   return (key) => {
     const act = Object.hasOwn(actions, key) ? actions[key] : undefined
     if (act === undefined) return
-    Promise.resolve(act()).catch((error: unknown) => say(`That did not work: ${briefly(error)}`))
+    Promise.resolve(act()).catch((error: unknown) => say(`Failed: ${briefly(error)}`))
   }
 }
 
-/** The last ones that this process ran, else the newest that is there. Those that move flows on are not meant. */
+/** The last jobs that this process ran, else the newest job. Without control jobs of flows. */
 async function lastJobs(skep: Skep, board: Board): Promise<readonly string[]> {
   const ran = board.snapshot().events.filter(({ id, queue }) => id !== '' && !/^flow(\.\d+)?:/.test(queue))
   if (ran.length > 0) return [...new Set(ran.map(({ id }) => id))].slice(0, MOST_TRIED)

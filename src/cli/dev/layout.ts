@@ -1,4 +1,5 @@
-import { JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
+import { JOB_STATES, type JobState } from '../../index.ts'
+import type { WorkerSummary } from '../../operations/schema/outputs.ts'
 import type { JobEvent } from '../format/event-lines.ts'
 import { clock, compact, count, rate, span, sparkline } from '../format/numbers.ts'
 import { STATE_STYLES } from '../format/states.ts'
@@ -17,7 +18,7 @@ export interface FrameOptions extends Canvas {
   readonly captions: ReadonlyMap<string, string>
   /** The keys that do something. */
   readonly keys: string
-  /** What was said just now; it stands in the place of the keys. @default '' */
+  /** A message, shown in place of the keys. @default '' */
   readonly word?: string
   /** Where the dashboard is; null: it is not open. */
   readonly url?: string | null
@@ -25,7 +26,7 @@ export interface FrameOptions extends Canvas {
   readonly grpc?: boolean
   /** The queue that the keys are about. */
   readonly selected?: string | undefined
-  /** What stands below the queues. @default 'recent' */
+  /** The list below the queues. @default 'recent' */
   readonly list?: 'recent' | 'workers'
 }
 
@@ -254,7 +255,7 @@ function summary(snapshot: Snapshot, options: FrameOptions): string {
       { text: sparkline(history.slice(-bars)), style: 'green' },
       ...part('workers', String(workers), 'bold'),
       ...part('running', `${running}/${slots}`, 'cyan'),
-      // What others did is not told here, so whoever runs nothing has nothing to add up.
+      // Totals are of this process, so without workers there are none.
       ...(options.list === 'workers'
         ? []
         : [
@@ -287,11 +288,11 @@ function flowLine({ flows }: Snapshot, options: FrameOptions): string[] {
 
 // ── workers ──────────────────────────────────────────────────────────────────────────────────────
 
-function workerTable(workers: readonly WorkerView[], most: number, options: FrameOptions): string[] {
+function workerTable(workers: readonly WorkerSummary[], most: number, options: FrameOptions): string[] {
   if (workers.length === 0) {
     return [title('WORKERS', options), lineOf([{ text: ' None is on the list.', style: 'dim' }], options)]
   }
-  const where = ({ host, pid }: WorkerView): string => `${clean(host)}:${pid}`
+  const where = ({ host, pid }: WorkerSummary): string => `${clean(host)}:${pid}`
   const width = Math.min(32, Math.max(...workers.map((worker) => widthOf(where(worker)))))
   const shown = [...workers].sort((a, b) => b.running - a.running).slice(0, most - 2)
   const rest = workers.length - shown.length

@@ -8,7 +8,7 @@ const BEGIN = `${CSI}?2026h`
 const END = `${CSI}?2026l`
 
 const ESCAPE = '\u001b'
-/** What terminals send for keys that are no letters; arrows in either of their modes. */
+/** The escape sequences of keys; arrows in both of their modes. */
 const SEQUENCES: Readonly<Record<string, Key>> = {
   [ESCAPE]: 'escape',
   [`${ESCAPE}[A`]: 'up',
@@ -26,13 +26,13 @@ const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 const CTRL_Z = '\u001a'
 
-/** `quit` is q or Ctrl-D, `interrupt` Ctrl-C; the others are what they are called, and letters are themselves. */
+/** `quit` is q or Ctrl-D, `interrupt` Ctrl-C; other keys have their names, and characters are themselves. */
 export type Key = 'quit' | 'interrupt' | 'up' | 'down' | 'enter' | 'escape' | Letter
 type Letter = string & { readonly length: 1 }
 
 export interface ScreenOptions {
   readonly onKey: (key: Key) => void
-  /** Whatever else writes to stdout or stderr while the screen is ours: a line of it. */
+  /** A line that other code writes to stdout or stderr meanwhile. */
   readonly onLine: (line: string) => void
   readonly onResize: () => void
 }
@@ -122,7 +122,7 @@ export class Screen {
   }
 
   #pressed = (data: Buffer): void => {
-    // Several keys may come at once. A sequence that is not known is no letters.
+    // Several keys may arrive at once. Unknown sequences are ignored.
     for (const [key] of data.toString('utf8').matchAll(KEYS)) {
       const named = SEQUENCES[key]
       if (named !== undefined) this.#options.onKey(named)

@@ -3,6 +3,7 @@ import { durationMs } from '../arguments.ts'
 import type { Call } from '../command.ts'
 import type { LoadedConfig } from '../connect/config-file.ts'
 import type { Reached } from '../connect/connect.ts'
+import { LocalBackend } from '../connect/local.ts'
 import type { Opened } from '../connect/open.ts'
 import { listen, openBrowser, type Serving, serverLogger, wantsBrowser } from '../connect/serve.ts'
 import { aborted, listenForStop, whenOutputCloses } from '../connect/stop.ts'
@@ -28,11 +29,11 @@ export interface SessionOptions {
   /** What to say about the handlers at the start. */
   readonly hint: string
   readonly captions: ReadonlyMap<string, string>
-  /** Loads the handlers anew when their files change. */
+  /** Reloads the handlers when their files change. */
   readonly reloader: Reloader | null
-  /** What a config that was loaded anew is to be worked off with. */
+  /** The work of a reloaded config. */
   readonly workOf: (config: LoadedConfig | null) => Work
-  /** Enqueues jobs until the function it returns is called. */
+  /** Enqueues jobs until the returned function is called. */
   readonly produce?: (say: (queue: string, what: string) => void) => () => Promise<void>
   /** Where the library's warnings go from now on. */
   readonly relay: { to: Logger['warn'] }
@@ -41,13 +42,13 @@ export interface SessionOptions {
 const REDRAW_MS = 250
 const LOOK_MS = 500
 
-/** Runs workers and a server and shows what they do, until somebody says stop. */
+/** Runs workers and a server and shows what they do, until it is stopped. */
 export async function runSession(call: Call, options: SessionOptions): Promise<number> {
   const { opened, reloader } = options
   const { skep, place } = opened
   const crew = new Crew(skep, {
     size: options.workers,
-    onGone: () => view.say(`Somebody stopped a worker.${reloader === null ? '' : ' r starts another.'}`),
+    onGone: () => view.say(`An operator stopped a worker.${reloader === null ? '' : ' r starts another.'}`),
   })
   const stop = listenForStop({
     onHurry: () => {
@@ -60,7 +61,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
     if (!stop.signal.aborted) stop.request()
   })
 
-  const board = new Board(skep, {
+  const board = new Board(new LocalBackend(skep, { by: 'skep dev', place: place.label }), {
     skep,
     queues: new Set(options.work.handlers.map(({ queue }) => queue.name)),
     workers: crew.workers,
@@ -100,7 +101,9 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
     serving = await openPort(call, opened, (text) => view.say(text))
     view.facts(factLines({ opened, at: serving?.at ?? null, work: options.work, hint: options.hint }))
     if (serving !== null && wantsBrowser(call)) void openBrowser(serving.at.url)
-    if (await connect(opened, board, stop.signal)) {
+    if (
+      await connect({ place, ready: () => skep.ready(), migrate: () => skep.migrate() }, board, stop.signal)
+    ) {
       await Promise.race([crew.begin(options.work), aborted(stop.signal)])
       reloader?.onChange((files) => reloads?.ask(files))
       const stopProducing = options.produce?.((queue, what) => board.say(queue, what))
@@ -142,9 +145,9 @@ async function openPort(
     const logger = serverLogger((text) => say(clean(text)))
     return await listen(call, skep, { place: place.label, environment: 'development', logger })
   } catch (error) {
-    // A port that somebody asked for is a mistake to correct, and not a matter of chance.
+    // A requested port that is not available is an error.
     if (call.args.typed('port')) throw error
-    say(`There is no dashboard: ${briefly(error)}`)
+    say(`The dashboard is not available: ${briefly(error)}`)
     return null
   }
 }
@@ -167,7 +170,7 @@ class Reloads {
     this.#config = options.opened.config
   }
 
-  /** `files` are those that changed; none: somebody pressed a key. */
+  /** `files` are those that changed; none: a key was pressed. */
   ask(files: readonly string[]): void {
     this.#asked = files
     if (!this.#busy) void this.#work()
@@ -215,19 +218,24 @@ function makeView(
   return isLive ? liveView(call, shown) : plainView(call, shown)
 }
 
+interface Connectable extends Pick<Reached, 'place'> {
+  ready(): Promise<unknown>
+  migrate(): Promise<unknown>
+}
+
 /**
- * Waits until the store answers. One that is away may come back, so it goes on trying and says so; a schema that is too
- * new does not get better by waiting. False when somebody said stop meanwhile.
+ * Waits until the store is available, and reports failures. A schema that is too new is an error. False if it was stopped
+ * meanwhile.
  */
 export async function connect(
-  { skep, place }: Pick<Reached, 'skep' | 'place'>,
+  { place, ready, migrate }: Connectable,
   board: Board,
   stop: AbortSignal,
 ): Promise<boolean> {
   let migrated = false
   for (let failures = 1; !stop.aborted; failures++) {
     try {
-      await skep.ready()
+      await ready()
       board.set('running')
       await board.look()
       return true
@@ -236,8 +244,8 @@ export async function connect(
       const { code, fix } = report
       const isOld = code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED'
       if (isOld && !migrated && place.kind !== 'server') {
-        // Whoever starts a development session wants it to run; the tables are ours alone.
-        await skep.migrate()
+        // A development session migrates by itself; the tables are Skep's alone.
+        await migrate()
         migrated = true
         continue
       }

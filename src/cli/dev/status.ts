@@ -6,7 +6,7 @@ import type { Work } from './workers.ts'
 
 const KINDS = { sqlite: 'SQLite ', memory: '', postgres: '', redis: '', config: '', server: '' } as const
 
-/** Where everything is, for whoever has just started it. */
+/** The addresses of everything, shown at the start. */
 export function factLines({
   opened: { place },
   at,

@@ -25,7 +25,7 @@ export interface ViewOptions
   readonly look?: () => Pick<FrameOptions, 'selected' | 'list' | 'url' | 'grpc'>
 }
 
-/** What was said stands at the foot for so long: among busy queues its line is gone before it is read. */
+/** How long a message stays in the footer: among busy queues its line scrolls away. */
 const SAID_MS = 4_000
 
 /** A picture that fills the terminal. */

@@ -10,7 +10,7 @@ export interface Work {
 
 /** The workers of this process. When the code changes new ones begin, and those before finish what they have. */
 export class Crew {
-  /** All of them, also those that only finish what they have. Whoever looks sees it change. */
+  /** All workers, including those that are draining. A live array. */
   readonly workers: Worker[] = []
   readonly #skep: Skep
   readonly #size: number
@@ -18,7 +18,7 @@ export class Crew {
   #present: readonly Worker[] = []
   #isOver = false
 
-  /** `onGone` is called when somebody else stops a worker. */
+  /** `onGone` is called when an operator stops a worker. */
   constructor(skep: Skep, { size, onGone }: { readonly size: number; readonly onGone: () => void }) {
     this.#skep = skep
     this.#size = size
@@ -30,7 +30,7 @@ export class Crew {
     return this.workers.reduce((sum, worker) => sum + worker.health().running, 0)
   }
 
-  /** Begins this work, and ends the work before once the new workers take jobs. Rejects if they cannot. */
+  /** Starts this work, and stops the previous one once the new workers are claiming. Rejects if they cannot. */
   async begin({ handlers, flows, options }: Work): Promise<void> {
     const before = this.#present
     const begun = Array.from({ length: this.#size }, () =>

@@ -17,7 +17,7 @@ export interface JobEvent {
   readonly id: string
 }
 
-/** Tells what this process's workers do, one event for each thing that happened. Returns how to stop it. */
+/** Reports the events of this process's workers. Returns a function that stops it. */
 export function watchJobs(skep: Skep, tell: (event: JobEvent) => void): () => void {
   const event = (kind: JobEvent['kind'], job: EventJob, what: string, why = '', stack = ''): void =>
     tell({
@@ -66,7 +66,7 @@ function nextOf(state: FailedRun['state']): string {
   return `, ${state}`
 }
 
-/** Lets through so many lines per second, and says how many it kept back. */
+/** Limits the lines per second, and reports the number of omitted ones. */
 export function limited(
   perSecond: number,
   write: (line: string) => void,

@@ -1,4 +1,5 @@
-import type { RunMembers, RunView, StepOutline, StepStatus, WorkOutline } from '../../index.ts'
+import type { StepOutline, StepStatus, WorkOutline } from '../../index.ts'
+import type { WireMembers, WireRun } from '../../operations/schema/outputs.ts'
 import type { Paint, Style } from '../output.ts'
 import {
   type Block,
@@ -14,12 +15,12 @@ import {
 import { count, fromNow, span } from './numbers.ts'
 import { clean } from './text.ts'
 
-/** A run that is drawn, with what is known about those it waits for. */
+/** The run to draw, with its members and branches. */
 export interface GraphRun {
-  readonly view: RunView
-  readonly members: RunMembers
-  /** Its branches and theirs. */
-  readonly branches: readonly RunView[]
+  readonly view: WireRun
+  readonly members: WireMembers
+  /** Its branches, and their branches. */
+  readonly branches: readonly WireRun[]
 }
 
 export interface GraphOptions {
@@ -44,7 +45,7 @@ const MARKS: Readonly<Record<Mark, readonly [string, Style]>> = {
 
 export const LEGEND = '✔ done  ▶ running  ✗ failed  ⏱ waits  · not yet  – skipped'
 
-/** Draws the steps of a flow, with how a run stands to them if there is one; in as many lines as the terminal needs. */
+/** Draws the steps of a flow, with the position of a run if there is one, wrapped to the terminal. */
 export function graph(steps: readonly StepOutline[], run: GraphRun | null, options: GraphOptions): string {
   const drawing = new Drawing(run, options.now)
   const blocks = steps.map((step, index) => drawing.step(step, run?.view ?? null, String(index)))
@@ -81,7 +82,7 @@ class Drawing {
   }
 
   /** A step of a flow, or of a branch whose run is `view`: null while there is none. */
-  step(step: StepOutline, view: RunView | null, path: string): Block {
+  step(step: StepOutline, view: WireRun | null, path: string): Block {
     switch (step.kind) {
       case 'parallel':
         return forked(this.#branches(step, view, path), null)
@@ -103,13 +104,13 @@ class Drawing {
     }
   }
 
-  #sequence(steps: readonly StepOutline[], view: RunView | null, path: string): Block {
+  #sequence(steps: readonly StepOutline[], view: WireRun | null, path: string): Block {
     return chained(steps.map((step, index) => this.step(step, view, `${path}.${index}`)))
   }
 
   #branches(
     { branches }: Extract<StepOutline, { kind: 'parallel' }>,
-    view: RunView | null,
+    view: WireRun | null,
     path: string,
   ): Way[] {
     return branches.map(({ name, work }, n) => {
@@ -130,9 +131,9 @@ class Drawing {
     ]
   }
 
-  // ── how a run stands to a step ─────────────────────────────────────────────────────────────────
+  // ── the status of a step ──────────────────────────────────────────────────────────────────────
 
-  #markOf(step: StepOutline, view: RunView | null, path: string): Mark | null {
+  #markOf(step: StepOutline, view: WireRun | null, path: string): Mark | null {
     // Without a run there is nothing to mark; a branch without one has not begun, or is not kept.
     if (this.#run === null) return null
     const status = view?.position.steps.find((one) => one.path === path)?.status ?? 'todo'
@@ -142,7 +143,7 @@ class Drawing {
     return step.kind === 'sleep' || step.kind === 'signal' ? 'waits' : status
   }
 
-  #label(step: StepOutline, view: RunView | null, path: string): Ink[] {
+  #label(step: StepOutline, view: WireRun | null, path: string): Ink[] {
     const mark = this.#markOf(step, view, path)
     const more = this.#more(step, view, mark, path)
     // How many there are is known of the present step, and only of that.
@@ -166,7 +167,7 @@ class Drawing {
   }
 
   /** What the present step waits for. */
-  #more(step: StepOutline, view: RunView | null, mark: Mark | null, path: string): Ink[] {
+  #more(step: StepOutline, view: WireRun | null, mark: Mark | null, path: string): Ink[] {
     if (step.kind === 'repeat') {
       const round = view?.position.steps.find((one) => one.path === path)?.round ?? null
       const most = count(step.most)
@@ -181,13 +182,13 @@ class Drawing {
   }
 
   /** A branch that is one job, or a flow of its own. */
-  #member(name: string, work: WorkOutline, view: RunView | null, path: string, n: number): Ink[] {
+  #member(name: string, work: WorkOutline, view: WireRun | null, path: string, n: number): Ink[] {
     const mark = this.#memberMark(view, path, n)
     const flow = 'flow' in work ? ` (flow ${clean(work.flow)})` : ''
     return [...marked(mark), { text: clean(name) + flow, ...styleOf(mark) }]
   }
 
-  #memberMark(view: RunView | null, path: string, n: number): Mark | null {
+  #memberMark(view: WireRun | null, path: string, n: number): Mark | null {
     if (this.#run === null) return null
     const status = view?.position.steps.find((one) => one.path === path)?.status ?? 'todo'
     if (status !== 'current' || view === null) return status
@@ -199,7 +200,7 @@ class Drawing {
   }
 
   /** The run of a branch: of the group that its run waits for, or the last one there was. */
-  #branchRun(flow: string, view: RunView | null, path: string, n: number): RunView | null {
+  #branchRun(flow: string, view: WireRun | null, path: string, n: number): WireRun | null {
     if (this.#run === null || view === null) return null
     const status = view.position.steps.find((one) => one.path === path)?.status ?? 'todo'
     if (status === 'todo' || status === 'skipped') return null
@@ -211,7 +212,7 @@ class Drawing {
   // ── for narrow terminals ───────────────────────────────────────────────────────────────────────
 
   /** One line for each step, with those inside below it. */
-  tree(steps: readonly StepOutline[], view: RunView | null, path: string): (readonly Ink[])[] {
+  tree(steps: readonly StepOutline[], view: WireRun | null, path: string): (readonly Ink[])[] {
     return steps.flatMap((step, index) => {
       const at = path === '' ? String(index) : `${path}.${index}`
       const name = step.kind === 'when' ? [{ text: '◇ ' }] : []
@@ -219,7 +220,7 @@ class Drawing {
     })
   }
 
-  #inside(step: StepOutline, view: RunView | null, path: string): (readonly Ink[])[] {
+  #inside(step: StepOutline, view: WireRun | null, path: string): (readonly Ink[])[] {
     if (step.kind === 'repeat') return hung([this.tree(step.body, view, `${path}.body`)])
     if (step.kind === 'when') {
       const sides = this.#sides(step, path).filter(([, steps]) => steps.length > 0)

@@ -1,22 +1,16 @@
-import {
-  type Explanation,
-  type FlowView,
-  RUN_STATUSES,
-  type RunMember,
-  type RunMembers,
-  type RunStatus,
-  type RunView,
-} from '../../index.ts'
+import { type Explanation, RUN_STATUSES, type RunStatus } from '../../index.ts'
+import type { WireFlow, WireMembers, WireRun } from '../../operations/schema/outputs.ts'
+import type { Wire } from '../../operations/schema/serialize.ts'
 import { usage } from '../exit.ts'
 import type { Output, Paint } from '../output.ts'
 import { suggest } from '../suggest.ts'
-import { count, fromNow } from './numbers.ts'
+import { count, fromNow, timeText } from './numbers.ts'
 import { STATE_STYLES } from './states.ts'
 import { type Cell, table } from './table.ts'
 import { clean, quote, safeJson } from './text.ts'
 
 /** How many runs each flow has, one line for each version. */
-export function flowTable(flows: readonly FlowView[], out: Output): string {
+export function flowTable(flows: readonly WireFlow[], out: Output): string {
   const lines = table(
     [
       { title: 'FLOW', flexible: true },
@@ -39,7 +33,7 @@ export function flowTable(flows: readonly FlowView[], out: Output): string {
 }
 
 /** A page of runs, one line each. */
-export function runTable(runs: readonly RunView[], out: Output, now: number): string {
+export function runTable(runs: readonly WireRun[], out: Output, now: number): string {
   const isWide = out.width >= WIDE
   const lines = table(
     [
@@ -65,19 +59,18 @@ export function runTable(runs: readonly RunView[], out: Output, now: number): st
   return lines.join('\n')
 }
 
-/** Where less fits, what somebody knows who asks is left out. */
+/** Narrower terminals omit the start and the attributes. */
 const WIDE = 120
 
-/** Everything about one run: where it stands, why, and those of its members that are of interest. */
+/** One run: its position, the reason, and its open and failed members. */
 export function runPage(
-  run: RunView,
-  { open, failed }: RunMembers,
-  explanation: Explanation,
+  run: WireRun,
+  { open, failed }: WireMembers,
+  explanation: Wire<Explanation>,
   paint: Paint,
   now: number,
 ): string {
-  const moment = (date: Date | null): string | null =>
-    date === null ? null : `${date.toISOString()} ${paint('dim', `(${fromNow(date, now)})`)}`
+  const moment = (when: string | null): string | null => timeText(when, now, paint)
   const { step, isUndoing } = run.position
   const parts: readonly (readonly [string, string | null])[] = [
     ['id', run.id],
@@ -106,12 +99,12 @@ export function runPage(
     .join('\n')
 }
 
-/** Further lines stand under the first. */
+/** Indents all lines but the first. */
 function indent(text: string): string {
   return text.replaceAll('\n', `\n${' '.repeat(12)}`)
 }
 
-function memberLines(members: readonly RunMember[], paint: Paint): string {
+function memberLines(members: WireMembers['open'], paint: Paint): string {
   const lines = members.map(({ id, kind, name, state, failure }) => {
     const shown = state === null ? paint('dim', 'gone') : paint(STATE_STYLES[state], state)
     const why = failure === null ? '' : ` ${paint('dim', clean(failure.message))}`
@@ -121,7 +114,7 @@ function memberLines(members: readonly RunMember[], paint: Paint): string {
 }
 
 /** What a run waits for, on one line. */
-export function waitsText({ position: { waits } }: RunView, now: number): string {
+export function waitsText({ position: { waits } }: WireRun, now: number): string {
   if (waits === null) return ''
   const until = waits.until === null ? '' : fromNow(waits.until, now)
   switch (waits.kind) {

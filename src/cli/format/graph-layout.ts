@@ -8,7 +8,7 @@ export interface Block {
   readonly width: number
   /** The line at which it is entered and left. */
   readonly base: number
-  /** Whether a line leaves it: then nothing stands between that and what follows. */
+  /** Whether a line leaves it: then nothing separates it from what follows. */
   readonly isOpen: boolean
 }
 
@@ -51,7 +51,7 @@ export interface Way {
   readonly block: Block | null
 }
 
-/** Ways that part and meet again. `knot` stands where they part. */
+/** Paths that fork and join. `knot` is drawn at the fork. */
 export function forked(ways: readonly Way[], knot: Ink | null): Block {
   const leads = ways.map(({ label, block }): readonly [string, string] => [
     label === undefined ? '' : `─ ${label} `,
@@ -119,7 +119,7 @@ export function painted({ lines }: Pick<Block, 'lines'>, paint: Paint): string[]
   )
 }
 
-/** The same in letters that every terminal has. */
+/** The same in ASCII. */
 export function plain<Drawing extends { readonly lines: Block['lines'] }>(drawing: Drawing): Drawing {
   const lines = drawing.lines.map((inks) =>
     inks.map((ink) => ({ ...ink, text: ink.text.replaceAll(/[^ -~]/gu, (char) => ASCII[char] ?? char) })),

@@ -1,12 +1,14 @@
-import type { Explanation, JobView, ProgressView } from '../../index.ts'
+import type { Explanation, ProgressView } from '../../index.ts'
+import type { WireJob } from '../../operations/schema/outputs.ts'
+import type { Wire } from '../../operations/schema/serialize.ts'
 import type { Output, Paint } from '../output.ts'
-import { fromNow, span } from './numbers.ts'
+import { fromNow, span, timeText } from './numbers.ts'
 import { STATE_STYLES } from './states.ts'
 import { table } from './table.ts'
 import { clean, cleanLines, safeJson } from './text.ts'
 
 /** A page of jobs, one line each. */
-export function jobTable(jobs: readonly JobView[], out: Output, now: number): string {
+export function jobTable(jobs: readonly WireJob[], out: Output, now: number): string {
   const lines = table(
     [
       { title: 'ID' },
@@ -29,14 +31,14 @@ export function jobTable(jobs: readonly JobView[], out: Output, now: number): st
   return lines.join('\n')
 }
 
-/** The moment that matters in its state: when it is due, was started, or ended. */
-function whenOf(job: JobView): Date {
+/** When it is due, started or ended, depending on its state. */
+function whenOf(job: WireJob): string {
   if (job.state === 'running') return job.startedAt ?? job.dueAt
   return job.finishedAt ?? job.dueAt
 }
 
-/** Why it is where it is, if there is a reason; else what it is about. */
-function whatOf(job: JobView): string {
+/** The failure, or else the payload. */
+function whatOf(job: WireJob): string {
   if (job.failure !== null) return clean(failureLine(job.failure))
   return clean(safeJson(job.payload))
 }
@@ -47,9 +49,8 @@ export function failureLine(failure: { readonly name?: string; readonly message:
 }
 
 /** Everything about one job. */
-export function jobPage(job: JobView, paint: Paint, now: number): string {
-  const moment = (date: Date | null): string | null =>
-    date === null ? null : `${date.toISOString()} ${paint('dim', `(${fromNow(date, now)})`)}`
+export function jobPage(job: WireJob, paint: Paint, now: number): string {
+  const moment = (when: string | null): string | null => timeText(when, now, paint)
   const tries = [
     `${job.starts} started`,
     ...(['errors', 'timeouts', 'lost', 'snoozes'] as const)
@@ -58,7 +59,7 @@ export function jobPage(job: JobView, paint: Paint, now: number): string {
   ]
   const took =
     job.startedAt !== null && job.finishedAt !== null
-      ? span(job.finishedAt.getTime() - job.startedAt.getTime())
+      ? span(Date.parse(job.finishedAt) - Date.parse(job.startedAt))
       : null
   const parts: readonly (readonly [string, string | null])[] = [
     ['id', job.id],
@@ -89,17 +90,17 @@ export function jobPage(job: JobView, paint: Paint, now: number): string {
     .join('\n')
 }
 
-function progressLine(progress: NonNullable<JobView['progress']>, now: number, paint: Paint): string {
+function progressLine(progress: NonNullable<WireJob['progress']>, now: number, paint: Paint): string {
   return `${progressText(progress)} ${paint('dim', `(${fromNow(progress.at, now)})`)}`
 }
 
-/** How far a job is, on one line. */
+/** The progress of a job, on one line. */
 export function progressText({ value, note }: Pick<ProgressView, 'value' | 'note'>): string {
   return note === null ? String(value) : `${value} ${clean(note)}`
 }
 
-/** Why a job, a run or a group is where it is: its state, and a line for each cause. */
-export function explanationPage(explanation: Explanation, paint: Paint): string {
+/** The state of a job, a run or a group, with a line for each cause. */
+export function explanationPage(explanation: Wire<Explanation>, paint: Paint): string {
   const { id, kind, state, queue, flow, causes } = explanation
   const name = kind === 'run' ? `flow ${clean(flow ?? '')}` : (kind === 'group' && kind) || clean(queue ?? '')
   const head =
@@ -110,7 +111,7 @@ export function explanationPage(explanation: Explanation, paint: Paint): string 
   ].join('\n')
 }
 
-function failureText(failure: NonNullable<JobView['failure']>): string {
+function failureText(failure: NonNullable<WireJob['failure']>): string {
   const { kind, stack, causes = [] } = failure
   const head = stack ?? failureLine(failure)
   const chain = causes.map((cause) => `caused by ${cause.name}: ${cause.message}`)
@@ -121,7 +122,7 @@ function block(value: unknown): string {
   return indent(safeJson(value, 2))
 }
 
-/** Further lines stand under the first. */
+/** Indents all lines but the first. */
 function indent(text: string): string {
   return text.replaceAll('\n', `\n${' '.repeat(12)}`)
 }

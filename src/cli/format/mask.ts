@@ -10,7 +10,7 @@ export function maskUrl(url: string): string {
         const colon = login.indexOf(':')
         return colon === -1 ? `${scheme}${login}@` : `${scheme}${login.slice(0, colon)}:***@`
       })
-      // A password with a slash or question mark that nobody encoded: hide all there is before the last @.
+      // A password with a slash or question mark that is not encoded: hide everything before the last @.
       .replace(/^([a-z][a-z0-9+.-]*:\/\/[^:/?#@]*):(?!\*\*\*@)(?=.*@).*@/i, '$1:***@')
       .replace(/([?&](?:password|passfile|sslpassword|sslkey)=)[^&#]*/gi, '$1***')
   )

@@ -1,12 +1,22 @@
-/** Numbers, spans and moments as people read them. */
-import { countText as count } from '../../index.ts'
+/** Formats numbers, durations and times for people. */
+import { countText as count, fromNowText } from '../../index.ts'
+import type { Paint } from '../output.ts'
 
 export {
   countText as count,
-  fromNowText as fromNow,
   manyText as many,
   spanText as span,
 } from '../../index.ts'
+
+/** How far a time is from now: "in 5m", "2h ago". */
+export function fromNow(when: string, now: number): string {
+  return fromNowText(new Date(when), now)
+}
+
+/** A time as it is on the wire, with how far it is from now. */
+export function timeText(when: string | null, now: number, paint: Paint): string | null {
+  return when === null ? null : `${when} ${paint('dim', `(${fromNow(when, now)})`)}`
+}
 
 /** The same in at most six columns: 123456 → 123k. */
 export function compact(value: number): string {

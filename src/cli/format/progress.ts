@@ -25,7 +25,7 @@ export class Progress {
     this.#nextLineAt = this.#startedAt + EVERY_MS
   }
 
-  /** `total` is null when nobody knows it. */
+  /** `total` is null if it is not known. */
   show(done: number, total: number | null): void {
     if (this.#isLive) {
       this.#shown = true
@@ -61,7 +61,7 @@ export class Progress {
     }
   }
 
-  /** Takes the bar away, so that the line below begins where it was. */
+  /** Clears the bar, so that the next line starts in its place. */
   end(): void {
     if (this.#shown) process.stderr.write(CLEAR)
     this.#shown = false

@@ -1,11 +1,11 @@
-import type { ScheduleView } from '../../index.ts'
+import type { ScheduleSummary } from '../../operations/schema/outputs.ts'
 import type { Output, Paint } from '../output.ts'
-import { count, fromNow, span } from './numbers.ts'
+import { count, fromNow, span, timeText } from './numbers.ts'
 import { type Cell, table } from './table.ts'
 import { clean, safeJson } from './text.ts'
 
 /** A page of schedules, one line each. */
-export function scheduleTable(schedules: readonly ScheduleView[], out: Output, now: number): string {
+export function scheduleTable(schedules: readonly ScheduleSummary[], out: Output, now: number): string {
   const lines = table(
     [
       { title: 'ID' },
@@ -31,9 +31,8 @@ export function scheduleTable(schedules: readonly ScheduleView[], out: Output, n
 }
 
 /** Everything about one schedule. */
-export function schedulePage(schedule: ScheduleView, paint: Paint, now: number): string {
-  const moment = (date: Date | null): string | null =>
-    date === null ? null : `${date.toISOString()} ${paint('dim', `(${fromNow(date, now)})`)}`
+export function schedulePage(schedule: ScheduleSummary, paint: Paint, now: number): string {
+  const moment = (when: string | null): string | null => timeText(when, now, paint)
   const { paused, lastJob } = schedule
   const parts: readonly (readonly [string, string | null])[] = [
     ['id', clean(schedule.id)],
@@ -66,21 +65,21 @@ export function schedulePage(schedule: ScheduleView, paint: Paint, now: number):
     .join('\n')
 }
 
-export function previewLines(slots: readonly Date[], now: number): string {
-  return slots.map((slot) => `${slot.toISOString()}  ${fromNow(slot, now)}`).join('\n')
+export function previewLines(slots: readonly string[], now: number): string {
+  return slots.map((slot) => `${slot}  ${fromNow(slot, now)}`).join('\n')
 }
 
-function timingOf({ cron, every }: ScheduleView): string {
+function timingOf({ cron, every }: ScheduleSummary): string {
   if (cron) return `${cron.expression} ${cron.timeZone}`
   const after = every?.from === 'last-run' ? ' after the last run' : ''
   return `every ${span(every?.ms ?? 0)}${after}`
 }
 
-function nextOf({ paused, nextAt }: ScheduleView, now: number): Cell {
+function nextOf({ paused, nextAt }: ScheduleSummary, now: number): Cell {
   if (paused) return { text: 'paused', style: 'yellow' }
   return nextAt === null ? { text: 'over', style: 'dim' } : fromNow(nextAt, now)
 }
 
-function ownerOf({ declared, owner }: ScheduleView): string {
+function ownerOf({ declared, owner }: ScheduleSummary): string {
   return declared ? clean(owner ?? 'code') : 'run time'
 }

@@ -1,6 +1,6 @@
 /**
  * Text that came from elsewhere (a job, a database, a command line) must not be able to do anything to a
- * terminal or to whoever reads a log: no escape sequence, no control character, no change of writing direction.
+ * terminal or to the reader of a log: no escape sequence, no control character, no change of writing direction.
  */
 const ESC = String.fromCharCode(0x1b)
 const BEL = String.fromCharCode(0x07)
@@ -40,7 +40,7 @@ export function safeJson(value: unknown, indent?: number): string {
   )
 }
 
-/** What somebody typed, as it may stand in a message: short, in quotes, on one line. */
+/** User input as it is shown in a message: short, in quotes, on one line. */
 export function quote(text: string): string {
   return `"${cut(clean(text), 60)}"`
 }

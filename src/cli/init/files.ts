@@ -27,7 +27,7 @@ ${nothing}export const sendMail = queue${queueType}('mail.send', {
   onError: retry(20, exponential('1s', { max: '1h' })),
 })
 
-// Whatever is returned is the result. Whatever is thrown is tried again, as onError says.
+// The return value is the result. Errors are retried according to onError.
 export const sendMailHandler = sendMail.handle(async ({ payload, log }) => {
   log.info(\`Sending "\${payload.subject}" to \${payload.to}\`)
   return { sentAt: new Date().toISOString() }
@@ -90,7 +90,7 @@ export function withScripts(manifest: string, added: Readonly<Record<string, str
   return `${JSON.stringify(parsed, null, indent)}\n`
 }
 
-/** What a new project's package.json begins with. */
+/** The start of the package.json of a new project. */
 export function newManifest(added: Readonly<Record<string, string>>): string {
   return `${JSON.stringify({ private: true, type: 'module', scripts: added }, null, 2)}\n`
 }

@@ -5,7 +5,7 @@ import { basename, dirname } from 'node:path'
 const SETTLE_MS = 30
 
 /**
- * Tells when files change. Their folders are watched and not the files: many editors put a new file in the place of the old one, and
+ * Reports changes of files. Their folders are watched and not the files: many editors put a new file in the place of the old one, and
  * a file that was missing may come.
  */
 export class FileWatch {
@@ -62,7 +62,7 @@ export class FileWatch {
   }
 }
 
-/** Differs when the file does, as far as the disk tells. */
+/** Changes with the file: its time and its size. */
 function signOf(file: string): string {
   const stat = statSync(file, { throwIfNoEntry: false })
   return stat === undefined ? 'none' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`

@@ -20,7 +20,7 @@ interface NewerModule {
 /** Loads modules of the user's as they are on the disk now, with all that they import, and knows which files these are. */
 export class FreshModules {
   readonly #seen = new Set<string>()
-  readonly #told: MessagePort | null
+  readonly #port: MessagePort | null
   readonly #own: readonly string[]
   readonly #cache = createRequire(import.meta.url).cache
   #loading = 0
@@ -28,7 +28,7 @@ export class FreshModules {
   constructor() {
     this.#own = ownFolders()
     const addresses = this.#own.map((folder) => pathToFileURL(folder).href)
-    this.#told = hook(addresses, (url) => this.#see(url))
+    this.#port = hook(addresses, (url) => this.#see(url))
     shortenStacks()
   }
 
@@ -50,13 +50,13 @@ export class FreshModules {
     try {
       return await loadModule(path, shown, marked(pathToFileURL(path).href, this.#loading))
     } finally {
-      for (let told = this.#receive(); told !== undefined; told = this.#receive()) this.#see(told)
+      for (let url = this.#receive(); url !== undefined; url = this.#receive()) this.#see(url)
       for (const file of Object.keys(this.#cache)) if (isUsers(file, this.#own)) this.#seen.add(file)
     }
   }
 
   #receive(): string | undefined {
-    return this.#told === null ? undefined : (receiveMessageOnPort(this.#told)?.message as string | undefined)
+    return this.#port === null ? undefined : (receiveMessageOnPort(this.#port)?.message as string | undefined)
   }
 
   #see(url: string): void {
@@ -92,7 +92,7 @@ function hook(own: readonly string[], see: (url: string) => void): MessagePort |
   return port1
 }
 
-/** The marks are nobody's business: in stacks, files are called as they are on the disk. */
+/** Removes the marks: stacks show files by their real paths. */
 function shortenStacks(): void {
   const before = Error.prepareStackTrace
   Error.prepareStackTrace = (error, sites) => {

@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { isUsers, loadingOf, marked } from './marks.ts'
 
 export interface HookData {
-  /** Where the addresses of loaded modules are told. */
+  /** Receives the URLs of loaded modules. */
   readonly port: MessagePort
   /** The addresses of our own folders. */
   readonly own: readonly string[]
@@ -32,7 +32,7 @@ export async function resolve(
   return pass(found, context, data?.own ?? [], (url) => data?.port.postMessage(url))
 }
 
-/** Marks what a marked module imports, and tells of it. */
+/** Marks the imports of a marked module, and reports them. */
 export function pass(
   found: Resolved,
   { parentURL }: Resolving,

@@ -1,7 +1,7 @@
 /**
- * Node keeps every module it has loaded, by its address, for as long as the process lives. So a module is loaded anew under another
+ * Node keeps every module it has loaded, by its address, for as long as the process lives. So a module is reloaded under another
  * address: with a mark behind it, which what it imports inherits. Packages are not marked, and neither are we: they do not change
- * while somebody edits a handler, and there must be one of each.
+ * while a handler is edited, and there must be one of each.
  */
 const NAME = 'skep-load'
 const MARK = new RegExp(`[?&]${NAME}=(\\d+)`)
@@ -11,7 +11,7 @@ export function marked(url: string, loading: number): string {
   return `${url}${url.includes('?') ? '&' : '?'}${NAME}=${loading}`
 }
 
-/** Which loading a module belongs to; null: it is not one of those that are loaded anew. */
+/** The load that a module belongs to; null: it is not reloaded. */
 export function loadingOf(url: string | undefined): number | null {
   const found = MARK.exec(url ?? '')
   return found === null ? null : Number(found[1])

@@ -8,7 +8,7 @@ import { clean } from '../format/text.ts'
 import { FileWatch } from './file-watch.ts'
 import { FreshModules } from './fresh-modules.ts'
 
-/** Loads the user's modules, tells when one of their files changes, and loads them anew. */
+/** Loads the user's modules, reports changes of their files, and reloads them. */
 export class Reloader {
   readonly #call: Call
   readonly #entry: string | undefined
@@ -61,7 +61,7 @@ export class Reloader {
     try {
       return await configOf(this.#call, this.#entry, this.load)
     } catch (error) {
-      // What did not come to be loaded this time is what somebody may correct.
+      // Files that were not reached this time may contain the mistake.
       this.#watch.set([...before, ...this.#files()])
       throw error
     }

@@ -18,7 +18,12 @@ export interface DrainOptions extends Pick<HoldOptions, 'reason' | 'by'> {
   readonly signal?: AbortSignal
 }
 
-const KEYS = optionKeys<DrainOptions>('queues.drain()', { reason: true, by: true, timeout: true, signal: true })
+const KEYS = optionKeys<DrainOptions>('queues.drain()', {
+  reason: true,
+  by: true,
+  timeout: true,
+  signal: true,
+})
 
 export interface DrainSummary {
   /** How many ran after the pause was put, and have ended: for good, or to be tried again later. */

@@ -8,7 +8,10 @@ export interface WorkerCommandOptions {
   readonly by?: string
 }
 
-const COMMAND_KEYS = optionKeys<WorkerCommandOptions>('workers.pause(), workers.resume() and workers.stop()', { by: true })
+const COMMAND_KEYS = optionKeys<WorkerCommandOptions>(
+  'workers.pause(), workers.resume() and workers.stop()',
+  { by: true },
+)
 
 export interface WorkersEnv extends ClientEnv {
   readonly relay: <Holder>(options: RelayOptions<Holder>) => Relay<Holder>

@@ -1,7 +1,7 @@
 /** What a caller may do: its scopes, its space, its queues. Every way into the server asks here, and nowhere else. */
 import { EVERY_SPACE, matchesPattern, SkepError, showValue } from '../../index.ts'
 import type { Caller } from '../operation.ts'
-import type { Scope } from '../schema/wire-types.ts'
+import type { Scope } from '../schema/inputs.ts'
 import type { Credential } from './credential.ts'
 import type { Guarded } from './guard.ts'
 

@@ -1,4 +1,4 @@
-import type { Scope } from '../schema/wire-types.ts'
+import type { Scope } from '../schema/inputs.ts'
 
 /** What a credential lets somebody do, whatever kind it is: a token, a session, or what the user's own `auth` said. */
 export interface Credential {

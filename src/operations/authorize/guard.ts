@@ -8,7 +8,8 @@
  */
 
 import type { Caller } from '../operation.ts'
-import type { OperationName, Scope } from '../schema/wire-types.ts'
+import type { Scope } from '../schema/inputs.ts'
+import type { OperationName } from '../table.ts'
 
 /** Where a request came from, as the socket says. */
 export interface Remote {

@@ -1,6 +1,6 @@
 import { notFound, seesAll } from '../authorize/authorize-output.ts'
 import { scopedQuery } from '../authorize/scoped-query.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import {
   at,
   bulkAction,
@@ -9,41 +9,49 @@ import {
   matchingQuery,
   nothing,
   priority,
+  priorityMode,
   queueName,
   reason,
 } from '../schema/inputs.ts'
-import { bulk } from '../schema/outputs.ts'
+import { type BulkView, bulk } from '../schema/outputs.ts'
 import { all, object, optional, text, whole } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { BulkView } from '../schema/wire-types.ts'
 import { whenOf } from './change.ts'
 
-export const bulkStart: ServerOperation<'bulk.start'> = operation({
+export const bulkStart = operation({
   name: 'bulk.start',
   method: 'POST',
   path: '/bulk',
-  summary: 'Applies one change to all jobs that match a query, in the background. Use jobs.count first.',
+  summary: 'Starts a bulk action on all jobs that match a query. Count them first with jobs.count.',
   scope: 'operate',
   input: object({
     action: bulkAction,
     query: matchingQuery,
-    name: optional(text({ max: 200, about: 'What it is called in the list.' })),
+    name: optional(text({ max: 200, about: 'Its name in the list.' })),
     reason: optional(reason),
     priority: optional(priority),
+    priorityMode: optional(priorityMode),
     at: optional(at),
     queue: optional(queueName),
     delay: optional(
-      text({ max: 32, about: 'Changes nothing before this time is over: 5s. A stop undoes it.' }),
+      text({
+        max: 32,
+        about: 'Changes nothing before this delay, such as 5s: stopping it until then undoes it.',
+      }),
     ),
-    expected: optional(whole({ about: 'How many jobs these are, if they were counted before.' })),
-    perSecond: optional(whole({ min: 1, max: 1_000_000, about: 'At most so many jobs per second.' })),
+    expected: optional(
+      whole({ about: 'The number of jobs, if they were counted before: for the progress.' }),
+    ),
+    perSecond: optional(
+      whole({ min: 1, max: 1_000_000, about: 'Change at most this number of jobs per second.' }),
+    ),
   }),
   output: bulk,
   target({ action: what, query, queue, at: when }) {
     const to = queue === undefined ? (when === undefined ? '' : ` to ${when}`) : ` to ${queue}`
     return `${what}: ${query === '' ? 'all jobs' : query}${to}`
   },
-  // What is moved comes into that queue, so the caller must have it.
+  // Jobs are moved into that queue, so the caller must have access to it.
   queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
   async run({ at: when, delay, ...input }, { skep, caller }) {
     const query = scopedQuery(caller, input.query)
@@ -58,11 +66,11 @@ export const bulkStart: ServerOperation<'bulk.start'> = operation({
   },
 })
 
-export const bulkList: ServerOperation<'bulk.list'> = operation({
+export const bulkList = operation({
   name: 'bulk.list',
   method: 'GET',
   path: '/bulk',
-  summary: 'Bulk actions that are running or ended within a week, newest first.',
+  summary: 'Lists bulk actions that are running or ended within a week, newest first.',
   scope: 'read',
   input: nothing,
   output: object({ bulks: all(bulk) }),
@@ -72,22 +80,22 @@ export const bulkList: ServerOperation<'bulk.list'> = operation({
   },
 })
 
-export const bulkGet: ServerOperation<'bulk.get'> = operation({
+export const bulkGet = operation({
   name: 'bulk.get',
   method: 'GET',
   path: '/bulk/:id',
-  summary: 'Progress of a bulk action.',
+  summary: 'Returns the progress of a bulk action.',
   scope: 'read',
   input: object({ id: id('a bulk action') }),
   output: bulk,
   run: async (input, context) => mine(context, input.id),
 })
 
-export const bulkStop: ServerOperation<'bulk.stop'> = operation({
+export const bulkStop = operation({
   name: 'bulk.stop',
   method: 'POST',
   path: '/bulk/:id/stop',
-  summary: 'Stops a bulk action. Completed changes remain.',
+  summary: 'Stops a bulk action. Changes already made are kept.',
   scope: 'operate',
   input: object({ id: id('a bulk action') }),
   output: bulk,
@@ -100,7 +108,7 @@ export const bulkStop: ServerOperation<'bulk.stop'> = operation({
   },
 })
 
-/** A query may tell of queues that a caller does not see, so such a caller sees its own actions alone. */
+/** A query may name queues that a caller does not see, so such a caller sees its own actions only. */
 function isMine({ caller }: Context, { by }: BulkView): boolean {
   return seesAll(caller) || by === caller.name
 }

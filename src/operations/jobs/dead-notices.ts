@@ -1,19 +1,20 @@
 import { sees } from '../authorize/authorize-output.ts'
-import { operation, type ServerOperation } from '../operation.ts'
+import { operation } from '../operation.ts'
 import { paged } from '../schema/inputs.ts'
 import { deadNotice, nextPage } from '../schema/outputs.ts'
 import { all, flag, object } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
 
-export const deadNoticesList: ServerOperation<'deadNotices.list'> = operation({
+export const deadNoticesList = operation({
   name: 'deadNotices.list',
   method: 'GET',
   path: '/dead-notices',
-  summary: 'NATS notices that reached the delivery limit, oldest first. Their jobs are in the store.',
+  summary:
+    'Lists notices of NATS that were delivered too often without an ack, oldest first. Their jobs are in the store.',
   scope: 'read',
   input: object(paged),
   output: object({
-    hasNotices: flag('Whether the notifier of this server has notices at all: NATS has, others do not.'),
+    hasNotices: flag('Whether the notifier of this server has notices: only NATS does.'),
     notices: all(deadNotice),
     cursor: nextPage,
   }),

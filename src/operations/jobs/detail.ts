@@ -1,18 +1,18 @@
 import { type AttemptView, fingerprintOf, type JobView } from '../../index.ts'
 import { shownExplanation, shownJob } from '../authorize/authorize-output.ts'
 import type { Context } from '../operation.ts'
+import type { JobDetail } from '../schema/outputs.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { JobDetail } from '../schema/wire-types.ts'
 import type { AuditedChange } from '../services.ts'
 import { timelineOf } from './timeline.ts'
 
-/** A job with all that is known of it. */
+/** A job with its history and its relations. */
 export async function detailOf(context: Context, job: JobView): Promise<JobDetail> {
   const { skep, services } = context
   const { redactor } = services
-  const [explanation, told] = await Promise.all([skep.jobs.explain(job.id), skep.jobs.attempts(job.id)])
-  const retries = await retriesOf(context, job, told)
-  const attempts = told.map(
+  const [explanation, recorded] = await Promise.all([skep.jobs.explain(job.id), skep.jobs.attempts(job.id)])
+  const retries = await retriesOf(context, job, recorded)
+  const attempts = recorded.map(
     ({ n, generation, at, startedAt, worker, version, kind, message, name, stack }) => ({
       n,
       generation,
@@ -35,7 +35,7 @@ export async function detailOf(context: Context, job: JobView): Promise<JobDetai
     timeline: timelineOf(
       shown,
       attempts,
-      { retries, endings: told.map(({ ended }) => ended) },
+      { retries, endings: recorded.map(({ ended }) => ended) },
       services.runtime.now(),
     ),
     attempts,
@@ -49,7 +49,7 @@ export async function detailOf(context: Context, job: JobView): Promise<JobDetai
   }
 }
 
-/** The group of the error that it ended with, or that it is tried again after. */
+/** The group of its last error. */
 function groupOf({ queue, failure, state }: JobView): string | null {
   const isError = failure?.kind === 'error' || failure?.kind === 'timeout' || failure?.kind === 'lost'
   return failure !== null && isError && state !== 'done' ? fingerprintOf(queue, failure) : null
@@ -60,7 +60,7 @@ export function traceOf(traceparent: string | undefined): string | null {
   return /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/.exec(traceparent ?? '')?.[1] ?? null
 }
 
-/** A finished job was retried by hand. */
+/** A manual retry of a finished job. */
 export interface Retry {
   /** The generation that it began. */
   readonly generation: number
@@ -73,7 +73,7 @@ export interface Retry {
   readonly by: string | null
 }
 
-type Told = Pick<AttemptView, 'n' | 'generation' | 'at' | 'startedAt' | 'retriedAt'>
+type Recorded = Pick<AttemptView, 'n' | 'generation' | 'at' | 'startedAt' | 'retriedAt'>
 
 /** A line of the audit is written after the retry, and the clocks of servers and of the store may differ by a little. */
 const NEAR_MS = 10_000
@@ -87,7 +87,7 @@ const SEARCHED_MS = 3_600_000
 export async function retriesOf(
   { skep, services, caller }: Pick<Context, 'skep' | 'services' | 'caller'>,
   job: JobView,
-  attempts: readonly Told[],
+  attempts: readonly Recorded[],
 ): Promise<readonly Retry[]> {
   const moments = momentsOf(job, attempts, services.runtime.now())
   if (moments.length === 0) return []
@@ -135,7 +135,7 @@ function settled(claims: readonly Claim[]): ReadonlyMap<number, string> {
 }
 
 /** Oldest first. */
-function momentsOf(job: JobView, attempts: readonly Told[], now: number): Omit<Retry, 'by'>[] {
+function momentsOf(job: JobView, attempts: readonly Recorded[], now: number): Omit<Retry, 'by'>[] {
   const known = new Set(attempts.map(({ generation }) => generation))
   const generations = [...known.add(job.generation)].filter((one) => one > 0).sort((a, b) => a - b)
   let last = 0
@@ -151,12 +151,12 @@ function momentsOf(job: JobView, attempts: readonly Told[], now: number): Omit<R
 function momentOf(
   generation: number,
   job: JobView,
-  attempts: readonly Told[],
+  attempts: readonly Recorded[],
   now: number,
 ): Pick<Retry, 'at' | 'isExact'> | null {
   const its = attempts.filter((one) => one.generation === generation)
-  const told = its.find(({ retriedAt }) => retriedAt !== null)?.retriedAt
-  if (told) return { at: told.getTime(), isExact: true }
+  const retriedAt = its.find(({ retriedAt }) => retriedAt !== null)?.retriedAt
+  if (retriedAt) return { at: retriedAt.getTime(), isExact: true }
   const isCurrent = generation === job.generation
   const dueAt = job.dueAt.getTime()
   const isFirst = its.length === 0 && job.snoozes === 0 && job.starts <= 1

@@ -1,5 +1,5 @@
 import { type EnqueueOptions, type Queue, type QueueCard, queue as queueOf, SkepError } from '../../index.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import { durationOf, id, laneName, priority, queueName } from '../schema/inputs.ts'
 import { said } from '../schema/outputs.ts'
 import {
@@ -12,39 +12,39 @@ import {
   object,
   optional,
   record,
-  type Schema,
+  type TypeOf,
   text,
 } from '../schema/schema.ts'
-import type { EnqueueInput, EnqueueOutput } from '../schema/wire-types.ts'
 import { visibleJob } from './jobs.ts'
 import { assertNoFlow, withinQuota } from './quota.ts'
 
-const one: Schema<EnqueueInput> = object({
+type EnqueueInput = TypeOf<typeof one>
+const one = object({
   queue: queueName,
-  payload: json('What the handler gets.'),
+  payload: json('The payload.'),
   id: optional(text({ max: 64, about: 'A UUID. Enqueuing the same one again does nothing.' })),
-  delay: optional(text({ max: 32, about: 'Starts not earlier than so long from now: 30s, 5m.' })),
-  runAt: optional(moment('Starts not earlier than this moment.')),
+  delay: optional(text({ max: 32, about: 'Start not earlier than this duration from now: 30s, 5m.' })),
+  runAt: optional(moment('Start not earlier than this time.')),
   priority: optional(priority),
   lane: optional(laneName),
-  cost: optional(number('How much of a rate it takes.')),
+  cost: optional(number('Its cost against a rate limit.')),
   unique: optional(
-    text({ max: 512, about: 'At most one job of the queue with this key, until it has ended.' }),
+    text({ max: 512, about: 'Unique key: at most one job of the queue with it until it has ended.' }),
   ),
   headers: optional(record(text({ max: 8_192 }))),
 })
-const enqueued: Schema<EnqueueOutput> = object({
+
+type EnqueueOutput = TypeOf<typeof enqueued>
+export const enqueued = object({
   id: said,
-  duplicate: flag(
-    'Nothing was enqueued: its unique key was held, or its id was that of a job in this queue. id is that job.',
-  ),
+  duplicate: flag('Nothing was enqueued: another job holds its unique key or has its id. id is that job.'),
 })
 
-export const jobsEnqueue: ServerOperation<'jobs.enqueue'> = operation({
+export const jobsEnqueue = operation({
   name: 'jobs.enqueue',
   method: 'POST',
   path: '/jobs',
-  summary: 'Enqueues a job durably. Without a reply, repeat the request with the same id.',
+  summary: 'Enqueues a job. After a response it is stored durably; without one, retry with the same id.',
   scope: 'enqueue',
   input: one,
   output: enqueued,
@@ -56,12 +56,11 @@ export const jobsEnqueue: ServerOperation<'jobs.enqueue'> = operation({
   },
 })
 
-export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
+export const jobsEnqueueMany = operation({
   name: 'jobs.enqueueMany',
   method: 'POST',
   path: '/jobs/batch',
-  summary:
-    'Enqueues up to 1,000 jobs. Without a reply, or after an error, repeat the request with the same ids.',
+  summary: 'Enqueues up to 1,000 jobs. Without a response, or after an error, retry with the same ids.',
   scope: 'enqueue',
   input: object({ jobs: list(one, { min: 1, max: 1_000 }) }),
   output: object({ jobs: all(enqueued) }),
@@ -73,7 +72,7 @@ export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
   },
 })
 
-export const jobsCopy: ServerOperation<'jobs.copy'> = operation({
+export const jobsCopy = operation({
   name: 'jobs.copy',
   method: 'POST',
   path: '/jobs/:id/copy',
@@ -81,7 +80,7 @@ export const jobsCopy: ServerOperation<'jobs.copy'> = operation({
   scope: 'operate',
   input: object({
     id: id('a job'),
-    payload: optional(json('Instead of its own.')),
+    payload: optional(json('Replaces its own.')),
     queue: optional(queueName),
   }),
   output: enqueued,
@@ -103,7 +102,7 @@ async function enqueue({ skep, services }: Context, input: EnqueueInput): Promis
   return { id: handle.id, duplicate: handle.duplicate }
 }
 
-/** Queue by queue: the jobs of each are all in the store, or none of them. Everything is judged first. */
+/** Queue by queue: the jobs of each are inserted atomically. Everything is validated first. */
 async function enqueueMany(
   { skep, services }: Context,
   jobs: readonly EnqueueInput[],
@@ -127,7 +126,7 @@ async function enqueueMany(
   return { jobs: enqueued }
 }
 
-/** An error that names an item of one queue, with its place among all. */
+/** An error about an item of one queue, with its index among all jobs. */
 function placed(error: unknown, places: readonly number[]): unknown {
   if (!(error instanceof SkepError) || error.code !== 'BATCH_ITEM_INVALID') return error
   const { index, code } = error.facts
@@ -139,7 +138,7 @@ function placed(error: unknown, places: readonly number[]): unknown {
   })
 }
 
-/** A queue as it was declared, as far as its workers have told. */
+/** A queue as its workers declare it. */
 function declaredAs(name: string, card: QueueCard | null): Queue<unknown> {
   if (card === null) return queueOf(name)
   const { priority: usual, priorityMode, isStrict } = card

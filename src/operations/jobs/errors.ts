@@ -1,23 +1,22 @@
 import type { ErrorGroupView } from '../../index.ts'
 import { notFound, seen, sees } from '../authorize/authorize-output.ts'
 import { scopedQuery } from '../authorize/scoped-query.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import { duration, durationOf, id, paged, queueName } from '../schema/inputs.ts'
-import { bulk, errorGroup, nextPage } from '../schema/outputs.ts'
+import { bulk, type ErrorGroup, errorGroup, nextPage } from '../schema/outputs.ts'
 import { all, flag, object, optional } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { ErrorGroup } from '../schema/wire-types.ts'
 
-export const errorsList: ServerOperation<'errors.list'> = operation({
+export const errorsList = operation({
   name: 'errors.list',
   method: 'GET',
   path: '/errors',
-  summary: 'Errors grouped by cause, most recent first.',
+  summary: 'Lists errors grouped by cause, latest first.',
   scope: 'read',
   input: object({
     ...paged,
     queue: optional(queueName),
-    muted: optional(flag('Only muted ones, or only others.')),
+    muted: optional(flag('True: only muted groups; false: only others.')),
   }),
   output: object({ groups: all(errorGroup), cursor: nextPage }),
   queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
@@ -28,22 +27,22 @@ export const errorsList: ServerOperation<'errors.list'> = operation({
   },
 })
 
-export const errorsGet: ServerOperation<'errors.get'> = operation({
+export const errorsGet = operation({
   name: 'errors.get',
   method: 'GET',
   path: '/errors/:id',
-  summary: 'One error group.',
+  summary: 'Returns a group of errors.',
   scope: 'read',
   input: object({ id: id('a group of errors') }),
   output: errorGroup,
   run: async (input, context) => shown(context, await visible(context, input.id)),
 })
 
-export const errorsRetry: ServerOperation<'errors.retry'> = operation({
+export const errorsRetry = operation({
   name: 'errors.retry',
   method: 'POST',
   path: '/errors/:id/retry',
-  summary: 'Retries all dead and failed jobs of the group as a bulk action.',
+  summary: 'Retries all dead and failed jobs of the group, as a bulk action.',
   scope: 'operate',
   input: object({ id: id('a group of errors') }),
   output: bulk,
@@ -57,7 +56,7 @@ export const errorsRetry: ServerOperation<'errors.retry'> = operation({
   },
 })
 
-export const errorsMute: ServerOperation<'errors.mute'> = operation({
+export const errorsMute = operation({
   name: 'errors.mute',
   method: 'POST',
   path: '/errors/:id/mute',
@@ -76,7 +75,7 @@ export const errorsMute: ServerOperation<'errors.mute'> = operation({
   },
 })
 
-export const errorsUnmute: ServerOperation<'errors.unmute'> = operation({
+export const errorsUnmute = operation({
   name: 'errors.unmute',
   method: 'POST',
   path: '/errors/:id/unmute',

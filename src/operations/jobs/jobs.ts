@@ -1,34 +1,37 @@
 import { type JobView, LIMITS } from '../../index.ts'
 import { notFound, seen, sees, shownExplanation, shownJob, shownLogs } from '../authorize/authorize-output.ts'
 import { scopedQuery } from '../authorize/scoped-query.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
-import { bulkAction, id, matchingQuery, paged } from '../schema/inputs.ts'
+import { type Context, operation } from '../operation.ts'
+import { bulkAction, filterOf, filters, id, matchingQuery, paged, queueName } from '../schema/inputs.ts'
 import { count, explanation, jobDetail, jobList, logPage, nextPage } from '../schema/outputs.ts'
 import { flag, invalid, object, optional, whole } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
 import { detailOf } from './detail.ts'
 
-export const jobsList: ServerOperation<'jobs.list'> = operation({
+export const jobsList = operation({
   name: 'jobs.list',
   method: 'GET',
   path: '/jobs',
-  summary: 'Lists jobs page by page, all or those that match a query.',
+  summary: 'Lists jobs that match a query and filters, or all jobs.',
   scope: 'read',
-  input: object({ query: optional(matchingQuery), ...paged }),
+  input: object({ query: optional(matchingQuery), queue: optional(queueName), ...filters, ...paged }),
   output: jobList,
+  queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
   async run(input, context) {
-    const query = scopedQuery(context.caller, input.query ?? '')
-    // To parse, redact and serialise a page blocks the process, so its size is bounded.
-    const page = await context.skep.jobs.list({ ...input, query, pageBytes: LIMITS.pageBytes })
+    const { skep, caller } = context
+    const query = scopedQuery(caller, input.query ?? '')
+    const { states: _states, text: _text, after: _after, before: _before, ...rest } = input
+    // Parsing, redacting and serializing a page blocks the process, so its size is bounded.
+    const page = await skep.jobs.list({ ...rest, ...filterOf(input), query, pageBytes: LIMITS.pageBytes })
     return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(context, job)) })
   },
 })
 
-export const jobsCount: ServerOperation<'jobs.count'> = operation({
+export const jobsCount = operation({
   name: 'jobs.count',
   method: 'GET',
   path: '/jobs-count',
-  summary: 'Counts jobs that match a query: the exact number or a lower bound.',
+  summary: 'Counts the jobs that match a query, exactly or up to a cap.',
   scope: 'read',
   input: object({
     query: optional(matchingQuery),
@@ -38,7 +41,7 @@ export const jobsCount: ServerOperation<'jobs.count'> = operation({
   }),
   output: object({
     count,
-    isExact: flag('False: there are at least so many.'),
+    isExact: flag('False: there are at least this many.'),
     cursor: optional(nextPage),
     searched: optional(count),
   }),
@@ -54,11 +57,12 @@ export const jobsCount: ServerOperation<'jobs.count'> = operation({
   },
 })
 
-export const jobsGet: ServerOperation<'jobs.get'> = operation({
+export const jobsGet = operation({
   name: 'jobs.get',
   method: 'GET',
   path: '/jobs/:id',
-  summary: 'One job with its history, why it is in its state, and what it belongs to.',
+  summary:
+    'Returns a job with its timeline, its attempts, an explanation of its state and what it belongs to.',
   scope: 'read',
   input: object({ id: id('a job') }),
   output: jobDetail,
@@ -67,11 +71,11 @@ export const jobsGet: ServerOperation<'jobs.get'> = operation({
   },
 })
 
-export const jobsExplain: ServerOperation<'jobs.explain'> = operation({
+export const jobsExplain = operation({
   name: 'jobs.explain',
   method: 'GET',
   path: '/jobs/:id/explain',
-  summary: 'Why a job is not running, or how it ended. For a run or group: what it waits for.',
+  summary: 'Explains why a job, a run or a group is waiting, or how it ended.',
   scope: 'read',
   input: object({ id: id('a job, a run or a group') }),
   output: explanation,
@@ -84,15 +88,15 @@ export const jobsExplain: ServerOperation<'jobs.explain'> = operation({
   },
 })
 
-export const jobsLogs: ServerOperation<'jobs.logs'> = operation({
+export const jobsLogs = operation({
   name: 'jobs.logs',
   method: 'GET',
   path: '/jobs/:id/logs',
-  summary: 'Log lines of a job, oldest first, and its progress.',
+  summary: 'Returns the log of a job, oldest line first, and its progress.',
   scope: 'read',
   input: object({
     id: id('a job'),
-    after: optional(whole({ about: 'Only lines after this place: the cursor of the page before.' })),
+    after: optional(whole({ about: 'Only lines after this position: the cursor of the previous page.' })),
     limit: optional(whole({ min: 1, max: 1_000 })),
   }),
   output: logPage,

@@ -1,5 +1,5 @@
 import type { JobView } from '../../index.ts'
-import type { Attempt, TimelineEntry } from '../schema/wire-types.ts'
+import type { Attempt, TimelineEntry } from '../schema/outputs.ts'
 import type { Retry } from './detail.ts'
 
 /** History beyond the job and its attempts. */

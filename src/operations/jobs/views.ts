@@ -1,39 +1,36 @@
 import { createHash } from 'node:crypto'
 import { parseQuery, SkepError } from '../../index.ts'
 import { notFound, seesAll } from '../authorize/authorize-output.ts'
-import { type Caller, type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Caller, type Context, operation } from '../operation.ts'
 import { id, nothing, queryText } from '../schema/inputs.ts'
-import { said } from '../schema/outputs.ts'
-import { all, object, type Schema, text } from '../schema/schema.ts'
-import type { SavedView } from '../schema/wire-types.ts'
+import { type SavedView, savedView } from '../schema/outputs.ts'
+import { all, object, text } from '../schema/schema.ts'
 
 const KIND = 'view'
-/** So many may be kept in a space. */
+/** The maximum number per space. */
 const MOST = 200
 
-const view: Schema<SavedView> = object({ id: said, name: said, query: said, by: said })
-
-export const viewsList: ServerOperation<'views.list'> = operation({
+export const viewsList = operation({
   name: 'views.list',
   method: 'GET',
   path: '/views',
-  summary: "Saved queries: shared ones, for callers that see all queues of the space, and the caller's own.",
+  summary: 'Lists saved queries. Callers that see all queues of the space share them; others see their own.',
   scope: 'read',
   input: nothing,
-  output: object({ views: all(view) }),
+  output: object({ views: all(savedView) }),
   run: async (_input, context) => ({
     views: (await saved(context)).filter((one) => isMine(context, one)),
   }),
 })
 
-export const viewsPut: ServerOperation<'views.put'> = operation({
+export const viewsPut = operation({
   name: 'views.put',
   method: 'PUT',
   path: '/views',
-  summary: 'Saves or replaces a named query.',
+  summary: 'Saves a query under a name, replacing the previous one.',
   scope: 'operate',
   input: object({ name: text({ min: 1, max: 100 }), query: queryText }),
-  output: view,
+  output: savedView,
   target: ({ name }) => `saved view "${name}"`,
   async run({ name, query }, context) {
     const { skep, caller, services } = context
@@ -54,7 +51,7 @@ export const viewsPut: ServerOperation<'views.put'> = operation({
   },
 })
 
-export const viewsRemove: ServerOperation<'views.remove'> = operation({
+export const viewsRemove = operation({
   name: 'views.remove',
   method: 'DELETE',
   path: '/views/:id',
@@ -79,12 +76,12 @@ async function saved({ skep }: Context): Promise<readonly SavedView[]> {
   return views.sort((a, b) => a.name.localeCompare(b.name))
 }
 
-/** A query may tell of queues that a caller does not see, so such a caller has its own views alone. */
+/** A query may name queues that a caller does not see, so such a caller sees its own views only. */
 function isMine({ caller }: Context, { by }: SavedView): boolean {
   return seesAll(caller) || by === caller.name
 }
 
-/** The same name is the same view, whoever saves it; of those who do not see all queues each has names of its own. */
+/** Views are identified by name. Callers that do not see all queues have names of their own. */
 function idOf(caller: Caller, name: string): string {
   const whose = seesAll(caller) ? '' : `${caller.name}\n`
   return createHash('sha256').update(`${whose}${name}`).digest('hex').slice(0, 16)

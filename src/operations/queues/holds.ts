@@ -1,24 +1,29 @@
-import type { Holdable, HoldView } from '../../index.ts'
+import { type Holdable, type HoldView, SkepError } from '../../index.ts'
 import { concerns } from '../authorize/authorize-output.ts'
-import { type Caller, type Context, operation, type ServerOperation } from '../operation.ts'
-import { duration, durationOf, laneName, nothing, queuePattern, reason } from '../schema/inputs.ts'
+import { type Caller, type Context, operation } from '../operation.ts'
+import {
+  duration,
+  durationOf,
+  type HoldTargetInput,
+  nothing,
+  reason,
+  holdTarget as target,
+} from '../schema/inputs.ts'
 import { holds } from '../schema/outputs.ts'
-import { flag, invalid, object, optional } from '../schema/schema.ts'
-import { toWire } from '../schema/serialize.ts'
-import type { HoldTargetInput, InputOf, Wire } from '../schema/wire-types.ts'
+import { flag, invalid, object, optional, type TypeOf } from '../schema/schema.ts'
+import { toWire, type Wire } from '../schema/serialize.ts'
 
-const target = { queue: optional(queuePattern), lane: optional(laneName) } as const
 const holding = object({
   ...target,
   reason: optional(reason),
   for: optional(duration),
-  wait: optional(flag('Answers when every live worker has handed back what it had not started.')),
+  wait: optional(flag('Respond when every live worker has returned its prefetched jobs.')),
   timeout: optional(duration),
 })
 const held = object({ holds })
 const released = object({ released: flag(), holds })
 
-export const holdsList: ServerOperation<'holds.list'> = operation({
+export const holdsList = operation({
   name: 'holds.list',
   method: 'GET',
   path: '/holds',
@@ -31,11 +36,11 @@ export const holdsList: ServerOperation<'holds.list'> = operation({
   },
 })
 
-export const holdsPause: ServerOperation<'holds.pause'> = operation({
+export const holdsPause = operation({
   name: 'holds.pause',
   method: 'POST',
   path: '/holds/pause',
-  summary: 'Keeps jobs from starting until they are resumed. Running jobs continue.',
+  summary: 'Pauses queues: no jobs start until they are resumed. Running jobs continue.',
   scope: 'operate',
   input: holding,
   output: held,
@@ -44,7 +49,7 @@ export const holdsPause: ServerOperation<'holds.pause'> = operation({
   run: (input, context) => hold('pause', input, context),
 })
 
-export const holdsResume: ServerOperation<'holds.resume'> = operation({
+export const holdsResume = operation({
   name: 'holds.resume',
   method: 'POST',
   path: '/holds/resume',
@@ -55,18 +60,18 @@ export const holdsResume: ServerOperation<'holds.resume'> = operation({
   queuesOf,
   target: wordsOf,
   async run(input, { skep, caller }) {
-    const { released: isReleased, holds: left } = await skep.queues.resume(holdableOf(input), {
+    const { released: isReleased, holds: left } = await skep.queues.resume(holdableOf(input, caller), {
       by: caller.name,
     })
     return { released: isReleased, holds: shownHolds(caller, left) }
   },
 })
 
-export const holdsBlock: ServerOperation<'holds.block'> = operation({
+export const holdsBlock = operation({
   name: 'holds.block',
   method: 'POST',
   path: '/holds/block',
-  summary: 'A pause for administrators, independent of other pauses.',
+  summary: 'Blocks queues. Like a pause, for admins: jobs start when neither remains.',
   scope: 'admin',
   input: holding,
   output: held,
@@ -75,7 +80,7 @@ export const holdsBlock: ServerOperation<'holds.block'> = operation({
   run: (input, context) => hold('block', input, context),
 })
 
-export const holdsUnblock: ServerOperation<'holds.unblock'> = operation({
+export const holdsUnblock = operation({
   name: 'holds.unblock',
   method: 'POST',
   path: '/holds/unblock',
@@ -86,21 +91,21 @@ export const holdsUnblock: ServerOperation<'holds.unblock'> = operation({
   queuesOf,
   target: wordsOf,
   async run(input, { skep, caller }) {
-    const { released: isReleased, holds: left } = await skep.queues.unblock(holdableOf(input), {
+    const { released: isReleased, holds: left } = await skep.queues.unblock(holdableOf(input, caller), {
       by: caller.name,
     })
     return { released: isReleased, holds: shownHolds(caller, left) }
   },
 })
 
-/** What is on more than one queue concerns everybody whose queues may be among them. */
+/** A hold on several queues is shown to every caller whose queues may be among them. */
 function shownHolds(caller: Caller, all: readonly HoldView[]): readonly Wire<HoldView>[] {
   return toWire(all.filter(({ queue }) => queue === null || concerns(caller, queue)))
 }
 
 async function hold(
   kind: 'pause' | 'block',
-  input: InputOf<'holds.pause'>,
+  input: TypeOf<typeof holding>,
   { skep, caller }: Context,
 ): Promise<{ readonly holds: readonly Wire<HoldView>[] }> {
   const options = {
@@ -110,11 +115,16 @@ async function hold(
     ...(input.wait === undefined ? {} : { wait: input.wait }),
     ...(input.timeout === undefined ? {} : { timeout: durationOf('timeout', input.timeout) }),
   }
-  const { holds: standing } = await skep.queues[kind](holdableOf(input), options)
+  const { holds: standing } = await skep.queues[kind](holdableOf(input, caller), options)
   return { holds: shownHolds(caller, standing) }
 }
 
-function holdableOf({ queue, lane }: HoldTargetInput): Holdable {
+function holdableOf({ queue, lane, everywhere }: HoldTargetInput, caller: Caller): Holdable {
+  if (everywhere === true) {
+    if (caller.spaces !== '*') throw new SkepError('FORBIDDEN', 'This credential is not for every space.')
+    if (lane !== undefined) throw invalid('lane', 'left out with everywhere: a lane belongs to one space')
+    return queue === undefined ? { everywhere } : { queue, everywhere }
+  }
   if (queue === undefined && lane !== undefined) throw invalid('queue', 'given where a lane is')
   if (queue === undefined) return {}
   return lane === undefined ? queue : { queue, lane }
@@ -124,7 +134,8 @@ function queuesOf({ queue = '*' }: HoldTargetInput): readonly string[] {
   return [queue]
 }
 
-function wordsOf({ queue, lane }: HoldTargetInput): string {
-  if (queue === undefined) return 'all queues'
-  return lane === undefined ? `queue ${queue}` : `lane "${lane}" of queue ${queue}`
+function wordsOf({ queue, lane, everywhere }: HoldTargetInput): string {
+  const where = everywhere === true ? ' in every space' : ''
+  if (queue === undefined) return `all queues${where}`
+  return lane === undefined ? `queue ${queue}${where}` : `lane "${lane}" of queue ${queue}`
 }

@@ -8,40 +8,52 @@ import {
   type QueueView,
 } from '../../index.ts'
 import { notFound, sees, seesAll } from '../authorize/authorize-output.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
-import { laneName, nothing, paged, queueName, range, state } from '../schema/inputs.ts'
-import { count, lane, limit, nextPage, queueDetail, queueSummary } from '../schema/outputs.ts'
-import { all, flag, invalid, json, list, moment, object, optional, record, text } from '../schema/schema.ts'
+import { type Context, operation } from '../operation.ts'
+import { filterOf, filters, filterWords, laneName, paged, queueName, range } from '../schema/inputs.ts'
+import {
+  type QueueCard as Card,
+  count,
+  lane,
+  limit,
+  nextPage,
+  type QueueDetail,
+  type QueueSummary,
+  queueDetail,
+  queueSummary,
+} from '../schema/outputs.ts'
+import { all, flag, invalid, json, list, object, optional, record, text } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { QueueCard as Card, InputOf, OutputOf, QueueDetail, QueueSummary } from '../schema/wire-types.ts'
 import { seriesOf } from '../system/series.ts'
 
-export const queuesList: ServerOperation<'queues.list'> = operation({
+export const queuesList = operation({
   name: 'queues.list',
   method: 'GET',
   path: '/queues',
-  summary: 'All queues with counts by state, holds, workers and rates.',
+  summary: 'Lists queues with their jobs by state, their holds, their workers and their rates.',
   scope: 'read',
-  input: nothing,
+  input: object({
+    queues: optional(list(queueName, { about: 'Only these queues, also those without jobs.' })),
+  }),
   output: object({ queues: all(queueSummary) }),
-  async run(_input, context) {
-    return { queues: await summariesOf(context) }
+  queuesOf: ({ queues = [] }) => queues,
+  async run(input, context) {
+    return { queues: await summariesOf(context, input.queues) }
   },
 })
 
-export const queuesGet: ServerOperation<'queues.get'> = operation({
+export const queuesGet = operation({
   name: 'queues.get',
   method: 'GET',
   path: '/queues/:queue',
-  summary: 'One queue with its limits, rates over time and declaration.',
+  summary: 'Returns a queue with its limits, its rates over time and its declaration.',
   scope: 'read',
   input: object({ queue: queueName, range: optional(range) }),
   output: queueDetail,
   queuesOf: ({ queue }) => [queue],
   async run(input, context): Promise<QueueDetail> {
     const { skep, services } = context
-    const [[summary], limits, series, told, explanation, holds, deploys] = await Promise.all([
-      summariesOf(context, input.queue),
+    const [[summary], limits, series, declaration, explanation, holds, deploys] = await Promise.all([
+      summariesOf(context, [input.queue]),
       skep.limits.list(input.queue),
       seriesOf(context, input),
       services.cards.of(skep, input.queue),
@@ -52,7 +64,7 @@ export const queuesGet: ServerOperation<'queues.get'> = operation({
     if (summary === undefined) throw notFound(`queue "${input.queue}"`)
     return {
       ...summary,
-      // Beside what holds all of it, what holds one of its lanes.
+      // Also the holds on its lanes.
       holds: [
         ...summary.holds,
         ...toWire(holds.filter(({ queue, lane }) => lane !== null && queue === input.queue)),
@@ -60,44 +72,45 @@ export const queuesGet: ServerOperation<'queues.get'> = operation({
       limits: toWire(limits),
       series,
       deploys: toWire(deploys),
-      card: told && cardOf(told),
+      card: declaration && cardOf(declaration),
       explanation: toWire(explanation),
     }
   },
 })
 
-export const queuesLanes: ServerOperation<'queues.lanes'> = operation({
+export const queuesLanes = operation({
   name: 'queues.lanes',
   method: 'GET',
   path: '/queues/:queue/lanes',
-  summary: 'Lanes of a queue that have work, optionally by key prefix.',
+  summary: 'Lists the lanes of a queue that have jobs, optionally by prefix.',
   scope: 'read',
   input: object({
     queue: queueName,
-    prefix: optional(text({ max: 512, about: 'Only lanes whose keys begin with it.' })),
+    prefix: optional(text({ max: 512, about: 'Only lanes whose keys begin with this string.' })),
     ...paged,
   }),
   output: object({ lanes: all(lane), cursor: nextPage }),
   queuesOf: ({ queue }) => [queue],
-  run: (input, context) => lanesOf(context, input),
+  run: async ({ queue, ...page }, { skep }) => toWire(await skep.queues.lanes(queue, page)),
 })
 
 function cardOf({ queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }: QueueCard): Card {
   return { queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }
 }
 
-export const limitsList: ServerOperation<'limits.list'> = operation({
+export const limitsList = operation({
   name: 'limits.list',
   method: 'GET',
   path: '/limits',
-  summary: 'Declared and changed limits of all queues, or of one with its lanes.',
+  summary:
+    'Lists the limits declared in code and changed at run time, of all queues or of one with its lanes.',
   scope: 'read',
   input: object({ queue: optional(queueName) }),
   output: object({ limits: all(limit) }),
   queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
   async run(input, { skep, caller }) {
     const limits = await skep.limits.list(input.queue)
-    // A limit that queues share is of no queue, so only those who see all queues see it.
+    // A shared limit belongs to no queue, so only callers that see all queues see it.
     const mine = limits.filter(({ target }) =>
       'queue' in target ? sees(caller, target.queue) : seesAll(caller),
     )
@@ -107,11 +120,11 @@ export const limitsList: ServerOperation<'limits.list'> = operation({
 
 const limitInput = { queue: queueName, lane: optional(laneName) } as const
 
-export const queuesLimit: ServerOperation<'queues.limit'> = operation({
+export const queuesLimit = operation({
   name: 'queues.limit',
   method: 'PUT',
   path: '/queues/:queue/limits',
-  summary: 'Changes limits of a queue or lane, overriding the declared ones.',
+  summary: 'Changes limits of a queue or a lane at run time, over those declared in code.',
   scope: 'operate',
   input: object({
     ...limitInput,
@@ -124,17 +137,17 @@ export const queuesLimit: ServerOperation<'queues.limit'> = operation({
   target: ({ queue, lane: one }) => wordsOf(queue, one),
   async run(input, { skep }) {
     if (typeof input.limits !== 'object' || input.limits === null) throw invalid('limits', 'an object')
-    // Skep judges every field of it, and says which one is wrong.
+    // Skep validates every field.
     const limits = input.limits as QueueLimitOptions
     return toWire(await skep.limits.set(limitTarget(input) as { queue: string }, limits)) as LimitWire
   },
 })
 
-export const queuesUnlimit: ServerOperation<'queues.unlimit'> = operation({
+export const queuesUnlimit = operation({
   name: 'queues.unlimit',
   method: 'DELETE',
   path: '/queues/:queue/limits',
-  summary: 'Resets limits to the declared ones.',
+  summary: 'Discards limits changed at run time and uses those declared in code.',
   scope: 'operate',
   input: object(limitInput),
   output: limit,
@@ -156,68 +169,50 @@ function wordsOf(queue: string, one: string | undefined): string {
   return one === undefined ? `queue ${queue}` : `lane "${one}" of queue ${queue}`
 }
 
-export const queuesPurge: ServerOperation<'queues.purge'> = operation({
+export const queuesPurge = operation({
   name: 'queues.purge',
   method: 'POST',
   path: '/queues/:queue/purge',
-  summary: 'Removes jobs of a queue that are not running, all or by state; with dryRun it only counts them.',
+  summary:
+    'Removes jobs of a queue that are not running, all or those that match; with dryRun it only counts them.',
   scope: 'operate',
   input: object({
     queue: queueName,
-    states: optional(list(state, { max: 8 })),
-    text: optional({
-      ...text({ max: 1_024, about: 'Only jobs with this in the payload or the failure.' }),
-      matches: 'content',
-    }),
-    after: optional(moment('Only jobs that were due or finished since then.')),
-    before: optional(moment('Only jobs that were due or finished before then.')),
+    ...filters,
     dryRun: optional(flag('Only count.')),
-    confirm: optional(text({ max: 128, about: 'The name of the queue again, so that it is meant.' })),
+    confirm: optional(text({ max: 128, about: 'The name of the queue again, as a confirmation.' })),
   }),
   output: object({ removed: count, running: count, counts: record(count) }),
   queuesOf: ({ queue }) => [queue],
-  target({ queue, states = [], text: words, after, before, dryRun }) {
-    const parts = [
-      ...states,
-      ...(words === undefined ? [] : [`with ${JSON.stringify(words)}`]),
-      ...(after === undefined ? [] : [`since ${after}`]),
-      ...(before === undefined ? [] : [`before ${before}`]),
-    ]
-    return `${dryRun ? 'dry run: ' : ''}queue ${queue}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`
-  },
-  async run({ queue, states, after, before, dryRun = false, confirm, ...rest }, { skep, caller }) {
+  target: ({ queue, dryRun, ...rest }) =>
+    `${dryRun ? 'a dry run on ' : ''}queue ${queue}${filterWords(rest)}`,
+  async run({ queue, dryRun = false, confirm, ...rest }, { skep, caller }) {
     if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
     if (!dryRun && confirm !== queue) {
-      throw invalid('confirm', `the name of the queue, "${queue}", because what is purged does not come back`)
+      throw invalid('confirm', `the name of the queue, "${queue}", because a purge cannot be undone`)
     }
-    const summary = await skep.queues.purge(queue, {
-      ...rest,
-      dryRun,
-      ...(states === undefined ? {} : { state: states }),
-      ...(after === undefined ? {} : { after: new Date(after) }),
-      ...(before === undefined ? {} : { before: new Date(before) }),
-    })
+    const summary = await skep.queues.purge(queue, { ...filterOf(rest), dryRun })
     return { removed: dryRun ? 0 : summary.jobs, running: summary.running, counts: summary.states }
   },
 })
 
-export const queuesDrop: ServerOperation<'queues.drop'> = operation({
+export const queuesDrop = operation({
   name: 'queues.drop',
   method: 'POST',
   path: '/queues/:queue/drop',
   summary:
-    'Removes a queue that is not in use, with its finished jobs, limits, holds and declaration; with force also its waiting jobs.',
+    'Removes an unused queue with its finished jobs, limits, holds and declaration; with force also its waiting jobs.',
   scope: 'admin',
   input: object({
     queue: queueName,
-    force: optional(flag('Also remove the jobs that wait.')),
+    force: optional(flag('Also remove waiting jobs.')),
     dryRun: optional(flag('Only count.')),
-    confirm: optional(text({ max: 128, about: 'The name of the queue again, so that it is meant.' })),
+    confirm: optional(text({ max: 128, about: 'The name of the queue again, as a confirmation.' })),
   }),
   output: object({
     queue: queueName,
     dryRun: flag('Nothing was changed.'),
-    known: flag('There was something under this name.'),
+    known: flag('Whether anything was stored under this name.'),
     jobs: count,
     states: record(count),
     limits: count,
@@ -229,29 +224,22 @@ export const queuesDrop: ServerOperation<'queues.drop'> = operation({
   async run({ queue, force = false, dryRun = false, confirm }, { skep, caller }) {
     if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
     if (!dryRun && confirm !== queue) {
-      throw invalid(
-        'confirm',
-        `the name of the queue, "${queue}", because what is dropped does not come back`,
-      )
+      throw invalid('confirm', `the name of the queue, "${queue}", because a drop cannot be undone`)
     }
     return skep.queues.drop(queue, { force, dryRun })
   },
 })
 
-export async function lanesOf(
-  { skep }: Context,
-  { queue, ...page }: InputOf<'queues.lanes'>,
-): Promise<OutputOf<'queues.lanes'>> {
-  return toWire(await skep.queues.lanes(queue, page))
-}
-
-/** The queues that the caller sees, or the one that is named, as they are listed. */
-export async function summariesOf(context: Context, queue?: string): Promise<readonly QueueSummary[]> {
+/** The queues that the caller sees, or those of them that are named. */
+export async function summariesOf(
+  context: Context,
+  named?: readonly string[],
+): Promise<readonly QueueSummary[]> {
   const { skep, caller, services } = context
   const [queues, workers, limits, rates] = await Promise.all([
-    skep.queues.list(queue === undefined ? undefined : [queue]),
+    skep.queues.list(named),
     skep.workers.list(),
-    skep.limits.list(queue),
+    skep.limits.list(named?.length === 1 ? named[0] : undefined),
     skep.metrics.rates(),
   ])
   const pace = new Map(rates.map((rate) => [rate.queue, rate]))

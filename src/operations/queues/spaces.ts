@@ -1,6 +1,6 @@
 import type { SpaceView } from '../../index.ts'
 import { maySpace } from '../authorize/authorize.ts'
-import { operation, type ServerOperation } from '../operation.ts'
+import { operation } from '../operation.ts'
 import { nothing } from '../schema/inputs.ts'
 import { count, said } from '../schema/outputs.ts'
 import { all, object, type Schema } from '../schema/schema.ts'
@@ -14,11 +14,11 @@ const space: Schema<SpaceView> = object({
   dead: count,
 })
 
-export const spacesList: ServerOperation<'spaces.list'> = operation({
+export const spacesList = operation({
   name: 'spaces.list',
   method: 'GET',
   path: '/spaces',
-  summary: 'Spaces that have jobs, with counts, as far as the caller may use them.',
+  summary: 'Lists the spaces that have jobs, with their numbers, as far as the caller may use them.',
   scope: 'admin',
   input: nothing,
   output: object({ spaces: all(space) }),

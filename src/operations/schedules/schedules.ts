@@ -9,26 +9,37 @@ import {
 } from '../../index.ts'
 import { seen, sees, shownSchedule } from '../authorize/authorize-output.ts'
 import { assertNoFlow, assertScheduleQuota, withinQuota } from '../jobs/quota.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import { duration, durationOf, id, paged, priority, queueName, reason } from '../schema/inputs.ts'
-import { nextPage, said, schedule, slot } from '../schema/outputs.ts'
-import { all, flag, invalid, json, moment, object, oneOf, optional, text, whole } from '../schema/schema.ts'
+import { nextPage, type ScheduleSummary, said, schedule, slot } from '../schema/outputs.ts'
+import {
+  all,
+  flag,
+  invalid,
+  json,
+  moment,
+  object,
+  oneOf,
+  optional,
+  type TypeOf,
+  text,
+  whole,
+} from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { InputOf, ScheduleSummary } from '../schema/wire-types.ts'
 import { previewOf, wordsOf } from './slots.ts'
 
 /** How many of its next slots are shown with a schedule. */
 const NEXT = 10
 
-export const schedulesList: ServerOperation<'schedules.list'> = operation({
+export const schedulesList = operation({
   name: 'schedules.list',
   method: 'GET',
   path: '/schedules',
-  summary: 'Schedules by id, with a description in words.',
+  summary: 'Lists schedules by id, with a description of each.',
   scope: 'read',
   input: object({
     ...paged,
-    owner: optional(text({ max: 256, about: 'Only those that this owner declared.' })),
+    owner: optional(text({ max: 256, about: 'Only schedules declared by this owner.' })),
   }),
   output: object({ schedules: all(schedule), cursor: nextPage }),
   async run(input, context) {
@@ -38,15 +49,15 @@ export const schedulesList: ServerOperation<'schedules.list'> = operation({
   },
 })
 
-export const schedulesGet: ServerOperation<'schedules.get'> = operation({
+export const schedulesGet = operation({
   name: 'schedules.get',
   method: 'GET',
   path: '/schedules/:id',
-  summary: 'One schedule and its next slots, with daylight saving changes marked.',
+  summary: 'Returns a schedule and its next slots, with clock changes marked.',
   scope: 'read',
   input: object({
     id: id('a schedule'),
-    count: optional(whole({ min: 1, max: 1_000, about: 'How many of its slots; 10 if it is not said.' })),
+    count: optional(whole({ min: 1, max: 1_000, about: 'The number of slots. Default: 10.' })),
   }),
   output: object({ schedule, next: all(slot) }),
   async run(input, context) {
@@ -61,34 +72,35 @@ export const schedulesGet: ServerOperation<'schedules.get'> = operation({
 
 const timing = {
   cron: optional(
-    text({ max: 256, about: 'Five fields, or six with seconds first, or @daily and the like.' }),
+    text({ max: 256, about: 'Five fields, six with seconds first, or a shortcut such as @daily.' }),
   ),
-  timeZone: optional(
-    text({ max: 64, about: 'The zone in which the expression is read. UTC if it is not said.' }),
-  ),
+  timeZone: optional(text({ max: 64, about: 'Time zone of the expression. Default: UTC.' })),
   every: optional(duration),
 } as const
 
-export const schedulesPut: ServerOperation<'schedules.put'> = operation({
+const definition = object({
+  id: id('a schedule'),
+  queue: queueName,
+  ...timing,
+  payload: optional(json('The payload of each job.')),
+  from: optional(oneOf(['grid', 'last-run'], 'What an interval counts from. Default: grid.')),
+  missed: optional(oneOf(['skip', 'once', 'all'])),
+  /** How late a slot may still fire. */
+  grace: optional(duration),
+  overlap: optional(oneOf(['allow', 'skip', 'replace'])),
+  jitter: optional(duration),
+  startAt: optional(moment('No slot before this.')),
+  endAt: optional(moment('No slot after this.')),
+  priority: optional(priority),
+})
+
+export const schedulesPut = operation({
   name: 'schedules.put',
   method: 'PUT',
   path: '/schedules/:id',
   summary: 'Creates a schedule, or changes one that was created at run time.',
   scope: 'operate',
-  input: object({
-    id: id('a schedule'),
-    queue: queueName,
-    ...timing,
-    payload: optional(json('What each job gets.')),
-    from: optional(oneOf(['grid', 'last-run'], 'What an interval counts from.')),
-    missed: optional(oneOf(['skip', 'once', 'all'])),
-    grace: optional(duration),
-    overlap: optional(oneOf(['allow', 'skip', 'replace'])),
-    jitter: optional(duration),
-    startAt: optional(moment('No slot before this.')),
-    endAt: optional(moment('No slot after this.')),
-    priority: optional(priority),
-  }),
+  input: definition,
   output: schedule,
   queuesOf: ({ queue }) => [queue],
   target: (input) => `schedule ${input.id}`,
@@ -103,7 +115,7 @@ export const schedulesPut: ServerOperation<'schedules.put'> = operation({
   },
 })
 
-export const schedulesPause: ServerOperation<'schedules.pause'> = operation({
+export const schedulesPause = operation({
   name: 'schedules.pause',
   method: 'POST',
   path: '/schedules/:id/pause',
@@ -120,11 +132,11 @@ export const schedulesPause: ServerOperation<'schedules.pause'> = operation({
   },
 })
 
-export const schedulesResume: ServerOperation<'schedules.resume'> = operation({
+export const schedulesResume = operation({
   name: 'schedules.resume',
   method: 'POST',
   path: '/schedules/:id/resume',
-  summary: 'Resumes a schedule with its first future slot.',
+  summary: 'Resumes a paused schedule from its next slot.',
   scope: 'operate',
   input: object({ id: id('a schedule') }),
   output: schedule,
@@ -136,11 +148,11 @@ export const schedulesResume: ServerOperation<'schedules.resume'> = operation({
   },
 })
 
-export const schedulesRun: ServerOperation<'schedules.run'> = operation({
+export const schedulesRun = operation({
   name: 'schedules.run',
   method: 'POST',
   path: '/schedules/:id/run',
-  summary: 'Enqueues a job of a schedule now; its slots are unaffected.',
+  summary: 'Enqueues a job of a schedule now, in addition to its slots.',
   scope: 'operate',
   input: object({ id: id('a schedule') }),
   output: object({ id: said, duplicate: flag() }),
@@ -152,15 +164,15 @@ export const schedulesRun: ServerOperation<'schedules.run'> = operation({
   },
 })
 
-export const schedulesRemove: ServerOperation<'schedules.remove'> = operation({
+export const schedulesRemove = operation({
   name: 'schedules.remove',
   method: 'DELETE',
   path: '/schedules/:id',
-  summary: 'Removes a schedule. Its jobs remain.',
+  summary: 'Removes a schedule. Its jobs are kept.',
   scope: 'operate',
   input: object({
     id: id('a schedule'),
-    force: optional(flag('Also one that is declared in code; it comes back with the next start.')),
+    force: optional(flag('Also a schedule declared in code; it is created again at the next start.')),
   }),
   output: object({}),
   target: (input) => `schedule ${input.id}`,
@@ -171,13 +183,13 @@ export const schedulesRemove: ServerOperation<'schedules.remove'> = operation({
   },
 })
 
-export const schedulesPreview: ServerOperation<'schedules.preview'> = operation({
+export const schedulesPreview = operation({
   name: 'schedules.preview',
   method: 'GET',
   path: '/schedules-preview',
-  summary: 'Explains an expression or interval and returns its next slots.',
+  summary: 'Describes an expression or an interval, and returns its next slots.',
   scope: 'read',
-  input: object({ ...timing, count: optional(whole({ min: 1, max: 100 })) }),
+  input: object({ ...timing, count: optional(whole({ min: 1, max: 1_000 })) }),
   output: object({ words: said, next: all(slot) }),
   async run({ count = NEXT, ...input }, { skep, services }) {
     const slots = await skep.schedules.preview(
@@ -194,7 +206,7 @@ export const schedulesPreview: ServerOperation<'schedules.preview'> = operation(
   },
 })
 
-function definitionOf(input: InputOf<'schedules.put'>): ScheduleDefinition {
+function definitionOf(input: TypeOf<typeof definition>): ScheduleDefinition {
   const { id: name, queue, cron, timeZone, every, jitter, grace, startAt, endAt, ...rest } = input
   if ((cron === undefined) === (every === undefined)) {
     throw new SkepError('OPTION_INVALID', 'A schedule needs either cron or every.', {

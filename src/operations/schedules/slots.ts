@@ -1,5 +1,5 @@
 import { cronWords, everyWords, type ScheduleView } from '../../index.ts'
-import type { SlotPreview } from '../schema/wire-types.ts'
+import type { SlotPreview } from '../schema/outputs.ts'
 
 /** What a schedule says, in words. */
 export function wordsOf({ cron, every }: Pick<ScheduleView, 'cron' | 'every'>): string {

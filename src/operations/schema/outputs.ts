@@ -1,4 +1,7 @@
-/** Schemas of what operations answer. Their types are those of `api.ts`: another type does not compile. */
+/**
+ * Schemas of the outputs of operations, and the types derived from them. A schema of a view of the library is annotated with the
+ * type of that view, so that the two cannot differ in either direction; of all others the schema is the only declaration.
+ */
 import {
   type Explanation,
   type Failure,
@@ -8,11 +11,13 @@ import {
   JOB_STATES,
   type JobState,
   type JobView,
+  type BulkView as LibraryBulkView,
   type LimitsSaid,
   type LimitView,
   LOG_LEVELS,
   type LogPage,
   type ProgressView,
+  type QueueExplanation,
   type RateView,
   RUN_STATUSES,
   type RunMember,
@@ -21,7 +26,7 @@ import {
   type RunView,
   type ScheduleView,
 } from '../../index.ts'
-import { bulkAction, state } from './inputs.ts'
+import { bulkAction, SCOPES, state } from './inputs.ts'
 import {
   all,
   either,
@@ -39,38 +44,21 @@ import {
   optional,
   record,
   type Schema,
+  type TypeOf,
   table,
   text,
   whole,
 } from './schema.ts'
-import type {
-  Attempt,
-  Attention,
-  BulkView,
-  ChangeOutput,
-  DeadNotice,
-  ErrorGroup,
-  JobDetail,
-  JobList,
-  LaneSummary,
-  Overview,
-  QueueCard,
-  QueueDetail,
-  QueueSummary,
-  ScheduleSummary,
-  Series,
-  SlotPreview,
-  TimelineEntry,
-  Wire,
-} from './wire-types.ts'
+import type { Wire } from './serialize.ts'
 
-/** A text of an answer: as long as it is. */
+/** A string of any length. */
 export const said: Schema<string> = text({ max: Number.MAX_SAFE_INTEGER })
+const saidOf = (about: string): Schema<string> => text({ max: Number.MAX_SAFE_INTEGER, about })
 export const saidOrNull: Schema<string | null> = nullable(said)
 export const count: Schema<number> = whole()
 export const momentOrNull: Schema<string | null> = nullable(moment())
 export const nextPage: Schema<string | null> = nullable(
-  text({ max: Number.MAX_SAFE_INTEGER, about: 'For the next page; null: this was the last.' }),
+  saidOf('The cursor of the next page; null on the last page.'),
 )
 
 export const counts: Schema<Readonly<Record<JobState, number>>> = table(JOB_STATES, count)
@@ -87,7 +75,8 @@ const failure: Schema<Failure> = object({
 
 const progress: Schema<Wire<ProgressView>> = object({ value: number(), note: saidOrNull, at: moment() })
 
-export const job: Schema<Wire<JobView>> = named(
+export type WireJob = Wire<JobView>
+export const job: Schema<WireJob> = named(
   'Job',
   object({
     id: said,
@@ -120,9 +109,17 @@ export const job: Schema<Wire<JobView>> = named(
   }),
 )
 
-export const jobList: Schema<JobList> = object({ jobs: all(job), cursor: nextPage, searched: count })
+export type JobList = TypeOf<typeof jobList>
+export const jobList = object({
+  jobs: all(job),
+  cursor: nextPage,
+  searched: whole({
+    about: 'Jobs examined for this page: a query by content may examine more than it returns.',
+  }),
+})
 
-export const hold: Schema<Wire<HoldView>> = named(
+export type WireHold = Wire<HoldView>
+export const hold: Schema<WireHold> = named(
   'Hold',
   object({
     kind: oneOf(['pause', 'block']),
@@ -152,7 +149,8 @@ const limitsSaid: Schema<LimitsSaid> = object({
   weight: optional(number()),
   order: optional(exactly('strict')),
 })
-export const limit: Schema<Wire<LimitView>> = named(
+export type WireLimit = Wire<LimitView>
+export const limit: Schema<WireLimit> = named(
   'Limit',
   object({
     target: either(object({ shared: said }), object({ queue: said, lane: optional(said) })),
@@ -162,58 +160,70 @@ export const limit: Schema<Wire<LimitView>> = named(
   }),
 )
 
-/** When a worker of another version first appeared. */
-export const deploys: Schema<Overview['deploys']> = all(object({ at: moment(), version: said }))
+export const deploys = all(
+  object({ at: moment(), version: said }),
+  'When a worker of another version first appeared.',
+)
 
-const values = all(nullable(number()))
-export const series: Schema<Series> = named(
+const waits = all(nullable(number()), 'Milliseconds from due to start; null in a bucket without data.')
+const runs = all(nullable(number()), 'Milliseconds from start to end; null in a bucket without data.')
+
+/** One value per bucket. */
+export type Series = TypeOf<typeof series>
+export const series = named(
   'Series',
   object({
-    from: moment(),
-    stepMs: number(),
+    from: moment('The start of the first bucket.'),
+    stepMs: number('The length of a bucket.'),
     enqueued: all(number()),
     done: all(number()),
     failed: all(number()),
     retried: all(number()),
-    waitP50: values,
-    waitP95: values,
-    waitP99: values,
-    runP50: values,
-    runP95: values,
-    runP99: values,
+    waitP50: waits,
+    waitP95: waits,
+    waitP99: waits,
+    runP50: runs,
+    runP95: runs,
+    runP99: runs,
   }),
 )
 
-export const queueSummary: Schema<QueueSummary> = named(
+export type QueueSummary = TypeOf<typeof queueSummary>
+export const queueSummary = named(
   'Queue',
   object({
     queue: said,
+    /** By the clock: a delayed job that is due counts as ready. */
     counts,
-    oldestMs: nullable(number()),
-    unhandled: count,
+    oldestMs: nullable(
+      number('How long the longest-waiting ready job has been due, including held and full lanes.'),
+    ),
+    unhandled: whole({ about: 'Ready jobs that no live worker handles: all of them, or 0.' }),
     hold: nullable(oneOf(['pause', 'block'])),
     holds,
-    enqueuedRate: number(),
+    enqueuedRate: number('Jobs per second over the last minute.'),
     doneRate: number(),
     failedRate: number(),
-    workers: count,
-    slots: count,
+    workers: whole({ about: 'Live workers that handle the queue.' }),
+    slots: whole({ about: 'The sum of their concurrency.' }),
     limited: flag(),
-    spark: all(number()),
+    spark: all(number(), 'Finished runs per bucket of the last 15 minutes.'),
   }),
 )
 
-export const card: Schema<QueueCard> = object({
+/** How a queue is declared in code, as its workers published it. */
+export type QueueCard = TypeOf<typeof card>
+export const card = object({
   queue: said,
   schema: json('JSON Schema of the payload; null if it is not known.'),
-  policy: all(said),
+  policy: all(said, 'The policy in words.'),
   timeoutMs: nullable(number()),
   priority: number(),
   hasLanes: flag(),
   tellsUnique: flag(),
 })
 
-const queueExplanation: Schema<QueueDetail['explanation']> = object({
+const queueExplanation: Schema<Wire<QueueExplanation>> = object({
   queue: said,
   waiting: count,
   delayed: count,
@@ -241,10 +251,11 @@ const queueExplanation: Schema<QueueDetail['explanation']> = object({
       text: said,
     }),
   ),
-  isWhole: flag('False: more lanes have work than were looked at.'),
+  isWhole: flag('False if more lanes have jobs than were examined.'),
 })
 
-export const queueDetail: Schema<QueueDetail> = named(
+export type QueueDetail = TypeOf<typeof queueDetail>
+export const queueDetail = named(
   'QueueDetail',
   extended(
     queueSummary,
@@ -252,26 +263,30 @@ export const queueDetail: Schema<QueueDetail> = named(
       limits: all(limit),
       series,
       deploys,
+      /** Null if no worker has published a declaration. */
       card: nullable(card),
+      /** Why its waiting jobs wait: each cause with the number of jobs. */
       explanation: queueExplanation,
     }),
   ),
 )
 
-export const lane: Schema<LaneSummary> = object({
+export type LaneSummary = TypeOf<typeof lane>
+export const lane = object({
   lane: said,
   running: count,
-  waiting: count,
+  waiting: whole({ about: 'Waiting jobs, counted up to a cap.' }),
   waitingIsExact: flag(),
-  startsAt: momentOrNull,
-  occupant: saidOrNull,
+  startsAt: nullable(moment('When its rate allows the next start, if that is in the future.')),
+  occupant: nullable(saidOf('The job at the head of a strict lane.')),
   hold: nullable(oneOf(['pause', 'block'])),
-  changed: flag(),
+  changed: flag('Whether its limits were changed at run time.'),
+  /** Why its next job does not start; null if nothing in the lane prevents it. */
   waitsFor: nullable(object({ cause: oneOf(['held', 'lane-waits', 'occupied', 'lane-full']), text: said })),
 })
 
 /** What may need attention. */
-export const ATTENTION_KINDS: readonly Attention['kind'][] = [
+export const ATTENTION_KINDS = [
   'no-worker',
   'backlog',
   'failing',
@@ -283,13 +298,15 @@ export const ATTENTION_KINDS: readonly Attention['kind'][] = [
   'schedule-late',
   'notifier',
   'receiver',
-]
+] as const
 
-export const attention: Schema<Attention> = object({
+/** An issue that an operator should know of. */
+export type Attention = TypeOf<typeof attention>
+export const attention = object({
   level: oneOf(['warning', 'critical']),
   kind: oneOf(ATTENTION_KINDS),
   text: said,
-  link: said,
+  link: saidOf('A path inside of the dashboard, such as /queues/mail.'),
 })
 
 type WireCause = Wire<Explanation>['causes'][number]
@@ -302,14 +319,14 @@ export const explanation: Schema<Wire<Explanation>> = named(
     queue: saidOrNull,
     flow: saidOrNull,
     lane: saidOrNull,
-    causes: all(
-      open<WireCause>({ cause: said, text: said }, 'What keeps it back, with fields that depend on `cause`.'),
-    ),
+    causes: all(open<WireCause>({ cause: said, text: said }, 'A cause; further fields depend on `cause`.')),
     summary: said,
   }),
 )
 
-const timelineEntry: Schema<TimelineEntry> = object({
+/** What happened to a job, oldest first. */
+export type TimelineEntry = TypeOf<typeof timelineEntry>
+const timelineEntry = object({
   at: moment(),
   kind: oneOf([
     'enqueued',
@@ -325,14 +342,16 @@ const timelineEntry: Schema<TimelineEntry> = object({
     'expires',
   ]),
   text: said,
-  attempt: nullable(count),
+  attempt: nullable(whole({ about: 'The attempt, from 1; null if the event belongs to none.' })),
 })
 
-export const attempt: Schema<Attempt> = object({
-  n: count,
-  generation: count,
+/** A failed attempt of a job. */
+export type Attempt = TypeOf<typeof attempt>
+export const attempt = object({
+  n: whole({ about: 'From 1; restarts at 1 after a manual retry.' }),
+  generation: whole({ about: 'The number of manual retries before it.' }),
   at: moment(),
-  startedAt: momentOrNull,
+  startedAt: nullable(moment('Null if it is not known, as are worker and version.')),
   worker: saidOrNull,
   version: saidOrNull,
   kind: oneOf(['error', 'timeout', 'lost', 'snooze', 'cancel', 'bury']),
@@ -341,19 +360,20 @@ export const attempt: Schema<Attempt> = object({
   stack: saidOrNull,
 })
 
-export const jobDetail: Schema<JobDetail> = named(
+export type JobDetail = TypeOf<typeof jobDetail>
+export const jobDetail = named(
   'JobDetail',
   object({
     job,
     timeline: all(timelineEntry),
     attempts: all(attempt),
     explanation,
-    errorGroup: saidOrNull,
-    schedule: saidOrNull,
-    run: saidOrNull,
+    errorGroup: nullable(saidOf('The group of its error.')),
+    schedule: nullable(saidOf('The schedule that made it.')),
+    run: nullable(saidOf('The run of a flow that it belongs to.')),
     group: saidOrNull,
     copyOf: saidOrNull,
-    trace: saidOrNull,
+    trace: nullable(saidOf('The id of its trace, from its `traceparent`.')),
   }),
 )
 
@@ -367,13 +387,15 @@ export const logPage: Schema<Wire<LogPage>> = object({
   dropped: count,
 })
 
-export const changed: Schema<ChangeOutput> = object({
+export type ChangeOutput = TypeOf<typeof changed>
+export const changed = object({
   changed: count,
   requested: count,
   refused: all(object({ id: said, reason: said })),
 })
 
-export const bulk: Schema<BulkView> = named(
+export type BulkView = TypeOf<typeof bulk>
+export const bulk: Schema<Wire<LibraryBulkView>> = named(
   'Bulk',
   object({
     id: said,
@@ -382,23 +404,27 @@ export const bulk: Schema<BulkView> = named(
     query: said,
     by: said,
     status: oneOf(['running', 'done', 'stopped', 'failed']),
-    searched: count,
+    searched: whole({ about: 'Jobs examined; of these changed and refused.' }),
     changed: count,
     refused: count,
-    expected: nullable(count),
+    expected: nullable(whole({ about: 'Jobs that matched at the start; null if not counted to the end.' })),
     startedAt: moment(),
-    beginsAt: moment(),
-    boundAt: momentOrNull,
+    beginsAt: moment('Nothing is changed before this time: stopping it until then undoes it.'),
+    boundAt: nullable(
+      moment('When it started by the clock of the store: retried jobs are due then. Null until it starts.'),
+    ),
     endedAt: momentOrNull,
     error: saidOrNull,
   }),
 )
 
-export const deadNotice: Schema<DeadNotice> = named(
+/** A notice of NATS that was delivered too often without an ack. Its jobs are in the store. */
+export type DeadNotice = TypeOf<typeof deadNotice>
+export const deadNotice = named(
   'DeadNotice',
   object({
     queue: said,
-    ids: all(said),
+    ids: all(said, 'The jobs it named; empty if it could not be read.'),
     deliveries: count,
     reason: said,
     dueAt: moment(),
@@ -406,7 +432,9 @@ export const deadNotice: Schema<DeadNotice> = named(
   }),
 )
 
-export const errorGroup: Schema<ErrorGroup> = named(
+/** Errors of one queue with the same name and, except for numbers and ids, the same message. */
+export type ErrorGroup = TypeOf<typeof errorGroup>
+export const errorGroup = named(
   'ErrorGroup',
   object({
     id: said,
@@ -415,12 +443,15 @@ export const errorGroup: Schema<ErrorGroup> = named(
     message: said,
     firstAt: moment(),
     lastAt: moment(),
-    count,
-    dead: count,
-    spark: all(number()),
+    count: whole({ about: 'Failed attempts, including those that were retried.' }),
+    dead: whole({ about: 'Jobs that died of it.' }),
+    spark: all(number(), 'Per hour of the last day.'),
     sampleJob: said,
     sampleStack: saidOrNull,
-    versions: all(object({ version: said, count, firstAt: moment(), lastAt: moment() })),
+    versions: all(
+      object({ version: said, count, firstAt: moment(), lastAt: moment() }),
+      'By version of the program: the ten seen last, newest first.',
+    ),
     muted: nullable(object({ by: said, until: momentOrNull })),
   }),
 )
@@ -431,7 +462,7 @@ const scheduleFields: Schema<Wire<ScheduleView>> = object({
   queue: said,
   cron: nullable(object({ expression: said, timeZone: said })),
   every: nullable(object({ ms: number(), from: oneOf(['grid', 'last-run']) })),
-  payload: json('Null if a function makes it, or if the caller may not see it.'),
+  payload: json('Null if a function creates it, or if the caller may not see it.'),
   dynamic: flag(),
   missed: oneOf(['skip', 'once', 'all']),
   graceMs: number(),
@@ -452,20 +483,24 @@ const scheduleFields: Schema<Wire<ScheduleView>> = object({
   createdAt: moment(),
   updatedAt: moment(),
 })
-export const schedule: Schema<ScheduleSummary> = named(
+export type ScheduleSummary = TypeOf<typeof schedule>
+export const schedule = named(
   'Schedule',
-  extended(scheduleFields, object({ words: said })),
+  extended(scheduleFields, object({ words: saidOf('Such as "every day at 09:30, Europe/Berlin".') })),
 )
 
-export const slot: Schema<SlotPreview> = object({
+export type SlotPreview = TypeOf<typeof slot>
+export const slot = object({
   at: moment(),
-  local: said,
+  local: saidOf('The wall-clock time in the zone of the schedule.'),
+  /** The clocks change between the previous slot and this one, or this wall-clock time occurs twice. */
   note: nullable(oneOf(['clocks-forward', 'clocks-back', 'comes-twice'])),
 })
 
 export const status: Schema<RunStatus> = oneOf(RUN_STATUSES)
 
-export const flow: Schema<Wire<FlowView>> = named(
+export type WireFlow = Wire<FlowView>
+export const flow: Schema<WireFlow> = named(
   'Flow',
   object({
     name: said,
@@ -477,7 +512,8 @@ export const flow: Schema<Wire<FlowView>> = named(
   }),
 )
 
-export const run: Schema<Wire<RunView>> = named(
+export type WireRun = Wire<RunView>
+export const run: Schema<WireRun> = named(
   'Run',
   object({
     id: said,
@@ -526,7 +562,8 @@ const member: Schema<Wire<RunMember>> = object({
   state: nullable(state),
   failure: nullable(object({ message: said })),
 })
-export const members: Schema<Wire<RunMembers>> = object({ open: all(member), failed: all(member) })
+export type WireMembers = Wire<RunMembers>
+export const members: Schema<WireMembers> = object({ open: all(member), failed: all(member) })
 
 export const group: Schema<Wire<GroupView>> = object({
   id: said,
@@ -536,3 +573,79 @@ export const group: Schema<Wire<GroupView>> = object({
   failed: count,
   endedAt: momentOrNull,
 })
+
+export const worker = object({
+  id: said,
+  host: said,
+  pid: number(),
+  queues: all(said),
+  concurrency: count,
+  running: count,
+  startedAt: moment(),
+  seenAt: moment(),
+  life: oneOf(['here', 'gone', 'unsure']),
+  version: saidOrNull,
+  node: saidOrNull,
+  memoryBytes: nullable(number()),
+  lagMs: nullable(number('The 99th percentile of the delay of its event loop.')),
+  command: nullable(oneOf(['pause', 'stop'], 'A command that it may not have carried out yet.')),
+  paused: flag(),
+})
+export type WorkerSummary = TypeOf<typeof worker>
+
+export const receiver = object({
+  id: said,
+  name: said,
+  address: said,
+  protocol: oneOf(['grpc', 'http', 'poll']),
+  queues: all(said),
+  keys: saidOrNull,
+  credits: count,
+  unacked: count,
+  unackedBytes: count,
+  oldestAt: nullable(moment('When it received the oldest job that it has not acknowledged.')),
+  acked: count,
+  nacked: count,
+  connectedAt: moment(),
+  lastAckAt: momentOrNull,
+})
+export type ReceiverSummary = TypeOf<typeof receiver>
+
+/** One check of the doctor. */
+export const check = object({
+  name: said,
+  status: oneOf(['ok', 'warning', 'failed']),
+  text: said,
+  fix: nullable(saidOf('How to fix it: text, a command or SQL.')),
+})
+export type Check = TypeOf<typeof check>
+
+export const token = object({
+  id: said,
+  name: said,
+  scopes: all(oneOf(SCOPES)),
+  space: said,
+  queues: all(said),
+  payloads: flag(),
+  createdAt: moment(),
+  createdBy: said,
+  expiresAt: momentOrNull,
+  lastUsedAt: momentOrNull,
+})
+export type TokenView = TypeOf<typeof token>
+
+export const auditEntry = object({
+  id: said,
+  at: moment(),
+  who: said,
+  what: saidOf('The operation.'),
+  target: saidOf('What it changed.'),
+  outcome: oneOf(['ok', 'refused', 'failed']),
+  detail: saidOrNull,
+  address: saidOrNull,
+})
+export type AuditEntry = TypeOf<typeof auditEntry>
+export const auditPage = object({ entries: all(auditEntry), cursor: nextPage })
+
+export const savedView = object({ id: said, name: said, query: said, by: said })
+export type SavedView = TypeOf<typeof savedView>

@@ -1,10 +1,10 @@
-import { OPERATIONS } from '../table.ts'
+import { type OperationName, operationNamed } from '../table.ts'
 import type { JsonSchema } from './schema.ts'
-import type { OperationName, Wire } from './wire-types.ts'
+import type { Wire } from './serialize.ts'
 
 /** The answer of an operation with dates where it has moments. Its schema says where these are, so a payload stays as it is. */
 export function revived<T>(name: OperationName, answer: Wire<T>): T {
-  return dated(OPERATIONS[name].output.json, answer) as T
+  return dated(operationNamed(name)?.output.json ?? {}, answer) as T
 }
 
 function dated(schema: JsonSchema, value: unknown): unknown {

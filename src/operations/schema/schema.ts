@@ -1,24 +1,24 @@
 /**
- * A little language for what goes in and out of an operation. A schema has a type, judges a value, reads one from the texts of a
- * query string, and is JSON Schema for the OpenAPI document: said once, so that the four cannot differ.
+ * A small schema language for the inputs and outputs of operations. A schema has a TypeScript type, validates a value, reads one
+ * from the strings of a query string, and is JSON Schema for the OpenAPI document: declared once, so that the four cannot differ.
  *
- * A schema of another type than the one asked for does not compile, in neither direction: see {@link Schema.exactly}.
+ * A schema of a wider or a narrower type is not assignable: see {@link Schema.exactly}.
  */
 import { parseExact, SkepError } from '../../index.ts'
 
 /** JSON Schema, as OpenAPI 3.1 uses it. */
 export type JsonSchema = { readonly [word: string]: unknown }
 
-/** A schema of whatever type. */
+/** A schema of any type. */
 export interface AnySchema {
   readonly json: JsonSchema
-  /** The value as its type; throws `OPTION_INVALID` with the path to what is wrong. What is not said is left out. */
+  /** Validates a value; throws `OPTION_INVALID` with the path of the mistake. Undefined fields are left out. */
   read(value: unknown, path: string): unknown
-  /** What the texts of a query string stand for, before {@link AnySchema.read} judges it. */
+  /** Parses the strings of a query string; {@link AnySchema.read} validates the result. */
   fromTexts(texts: readonly string[]): unknown
   /** May be left out of an object. */
   readonly isOptional?: true
-  /** The operation matches stored texts with it: as a query, or as content of payloads. Who may is judged in `matching.ts`. */
+  /** The operation matches stored data with it: as a query, or as content of payloads. `matching.ts` decides who may. */
   readonly matches?: 'query' | 'content'
   /** The fields of an object. */
   readonly fields?: Readonly<Record<string, AnySchema>>
@@ -26,25 +26,23 @@ export interface AnySchema {
 
 export interface Schema<T> extends AnySchema {
   read(value: unknown, path: string): T
-  /** Never there: it makes a schema of a narrower or a wider type another type. */
+  /** Never set: it makes the type invariant. */
   readonly exactly?: (value: T) => T
 }
 
-/** A schema that an object may leave out. */
+/** A schema of an optional field. */
 export interface OptionalSchema<T> extends Schema<T> {
   readonly isOptional: true
 }
 
 export type TypeOf<S extends AnySchema> = S extends Schema<infer T> ? T : never
 
-type OptionalKeys<Fields> = {
-  [Key in keyof Fields]: Fields[Key] extends { readonly isOptional: true } ? Key : never
-}[keyof Fields]
+type Optional = { readonly isOptional: true }
 type ObjectOf<Fields extends Readonly<Record<string, AnySchema>>> = {
-  readonly [Key in Exclude<keyof Fields, OptionalKeys<Fields>>]: TypeOf<Fields[Key]>
-} & { readonly [Key in OptionalKeys<Fields>]?: TypeOf<Fields[Key]> }
+  readonly [Key in keyof Fields as Fields[Key] extends Optional ? never : Key]: TypeOf<Fields[Key]>
+} & { readonly [Key in keyof Fields as Fields[Key] extends Optional ? Key : never]?: TypeOf<Fields[Key]> }
 
-/** What is wrong with a value, and where. */
+/** The error of an invalid value. */
 export function invalid(path: string, must: string): SkepError {
   return new SkepError('OPTION_INVALID', `${path} must be ${must}.`, { facts: { path } })
 }
@@ -55,7 +53,7 @@ const single = (texts: readonly string[]): unknown => (texts.length === 1 ? text
 
 interface TextOptions {
   readonly min?: number
-  /** The most letters. @default 1,024 */
+  /** The maximum length. @default 1,024 */
   readonly max?: number
   readonly about?: string
 }
@@ -65,21 +63,22 @@ export function text({ min = 0, max = 1_024, about }: TextOptions = {}): Schema<
     json: described({ type: 'string', ...(min > 0 ? { minLength: min } : {}), maxLength: max }, about),
     fromTexts: single,
     read(value, path) {
-      if (typeof value !== 'string') throw invalid(path, 'a text')
-      if (value.length < min || value.length > max) throw invalid(path, `a text of ${min} to ${max} letters`)
+      if (typeof value !== 'string') throw invalid(path, 'a string')
+      if (value.length < min || value.length > max)
+        throw invalid(path, `a string of ${min} to ${max} characters`)
       return value
     },
   }
 }
 
-/** A moment as an ISO text. */
+/** A timestamp as an ISO 8601 string. */
 export function moment(about?: string): Schema<string> {
   return {
     json: described({ type: 'string', format: 'date-time' }, about),
     fromTexts: single,
     read(value, path) {
       if (typeof value !== 'string' || value.length > 64 || Number.isNaN(Date.parse(value))) {
-        throw invalid(path, 'a moment such as "2026-11-16T09:30:00Z"')
+        throw invalid(path, 'a timestamp such as "2026-11-16T09:30:00Z"')
       }
       return value
     },
@@ -92,7 +91,7 @@ interface NumberOptions {
   readonly about?: string
 }
 
-/** A whole number. */
+/** An integer. */
 export function whole({ min = 0, max = Number.MAX_SAFE_INTEGER, about }: NumberOptions = {}): Schema<number> {
   const bounds = { minimum: min, ...(max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max }) }
   return {
@@ -100,7 +99,7 @@ export function whole({ min = 0, max = Number.MAX_SAFE_INTEGER, about }: NumberO
     fromTexts: numberFrom,
     read(value, path) {
       if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
-        throw invalid(path, `a whole number from ${min} to ${max}`)
+        throw invalid(path, `an integer from ${min} to ${max}`)
       }
       return value as number
     },
@@ -141,7 +140,7 @@ export function flag(about?: string): Schema<boolean> {
   }
 }
 
-/** One of these words. */
+/** One of these strings. */
 export function oneOf<const Word extends string>(words: readonly Word[], about?: string): Schema<Word> {
   return {
     json: described({ type: 'string', enum: words }, about),
@@ -153,7 +152,7 @@ export function oneOf<const Word extends string>(words: readonly Word[], about?:
   }
 }
 
-/** Whatever JSON can hold. */
+/** Any JSON value. */
 export function json(about?: string): Schema<unknown> {
   return {
     json: described({}, about),
@@ -177,7 +176,7 @@ function parsed(texts: readonly string[]): unknown {
 
 // ── made of others ───────────────────────────────────────────────────────────────────────────────
 
-/** An object may leave this out. */
+/** An optional field of an object. */
 export function optional<T>(schema: Schema<T>): OptionalSchema<T> {
   return { ...schema, isOptional: true }
 }
@@ -191,7 +190,7 @@ export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   }
 }
 
-/** One or the other; the first that fits. */
+/** One or the other; the first that matches. */
 export function either<A, B>(a: Schema<A>, b: Schema<B>): Schema<A | B> {
   return {
     json: { anyOf: [a.json, b.json] },
@@ -206,19 +205,19 @@ export function either<A, B>(a: Schema<A>, b: Schema<B>): Schema<A | B> {
   }
 }
 
-/** This very word. */
+/** Exactly this string. */
 export function exactly<const Word extends string>(word: Word): Schema<Word> {
   return { ...oneOf([word]), json: { const: word } }
 }
 
 interface ListOptions {
   readonly min?: number
-  /** The most items. @default 1,000 */
+  /** The maximum length. @default 1,000 */
   readonly max?: number
   readonly about?: string
 }
 
-/** Many of these. In a query string they are repeated, or stand between commas. */
+/** A list. In a query string its items are repeated or separated by commas. */
 export function list<T>(
   item: Schema<T>,
   { min = 0, max = 1_000, about }: ListOptions = {},
@@ -230,25 +229,25 @@ export function list<T>(
       texts.flatMap((one) => (one === '' ? [] : one.split(',')).map((part) => item.fromTexts([part]))),
     read(value, path) {
       if (!Array.isArray(value)) throw invalid(path, 'a list')
-      if (value.length < min || value.length > max) throw invalid(path, `a list of ${min} to ${max}`)
+      if (value.length < min || value.length > max) throw invalid(path, `a list of ${min} to ${max} items`)
       return value.map((one, index) => item.read(one, `${path}[${index}]`))
     },
   }
 }
 
-/** A list of an answer: as long as it is. */
+/** A list of any length, in an output. */
 export function all<T>(item: Schema<T>, about?: string): Schema<readonly T[]> {
   return list(item, { max: Infinity, ...(about === undefined ? {} : { about }) })
 }
 
-/** Names with values, whatever the names. */
+/** An object with any keys. */
 export function record<T>(value: Schema<T>, about?: string): Schema<Readonly<Record<string, T>>> {
   return {
     json: described({ type: 'object', additionalProperties: value.json }, about),
     fromTexts: parsed,
     read(given, path) {
       const entries = Object.entries(objectOf(given, path))
-      // A name such as __proto__ must stay a name.
+      // A key such as __proto__ must stay a key.
       const found = Object.create(null) as Record<string, T>
       for (const [key, one] of entries) found[key] = value.read(one, `${path}.${key}`)
       return { ...found }
@@ -256,7 +255,7 @@ export function record<T>(value: Schema<T>, about?: string): Schema<Readonly<Rec
   }
 }
 
-/** These words, each with such a value. */
+/** An object with these keys. */
 export function table<const Word extends string, T>(
   words: readonly Word[],
   value: Schema<T>,
@@ -265,7 +264,7 @@ export function table<const Word extends string, T>(
   return object(fields) as unknown as Schema<Readonly<Record<Word, T>>>
 }
 
-/** An object with these fields and no others. */
+/** An object with exactly these fields. */
 export function object<const Fields extends Readonly<Record<string, AnySchema>>>(
   fields: Fields,
   about?: string,
@@ -322,8 +321,8 @@ export function extended<A, B>(
 }
 
 /**
- * An answer whose full type is said elsewhere: what is checked is only what `fields` names, and more may follow. For unions with
- * dozens of members, which a reader of the reference would not read.
+ * An object of which only the given fields are validated, for unions that are too large for the reference. The type is given by
+ * the caller.
  */
 export function open<T extends object>(
   fields: { readonly [Key in keyof T]?: AnySchema },
@@ -352,7 +351,7 @@ export function open<T extends object>(
   }
 }
 
-/** Gives it a name, under which the OpenAPI document has it once. */
+/** Names a schema, so that the OpenAPI document contains it once. */
 export function named<T>(title: string, schema: Schema<T>): Schema<T> {
   return { ...schema, json: { title, ...schema.json } }
 }

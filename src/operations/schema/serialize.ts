@@ -1,6 +1,13 @@
-import type { Wire } from './wire-types.ts'
+/** A value as it is in JSON: dates are ISO 8601 strings. */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? readonly Wire<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]: Wire<T[Key]> }
+      : T
 
-/** A value as it is in JSON: moments become ISO texts, and fields that are undefined are left out. */
+/** Converts dates to ISO 8601 strings and leaves out undefined fields. */
 export function toWire<T>(value: T): Wire<T> {
   return plain(value) as Wire<T>
 }

@@ -4,7 +4,7 @@
  */
 
 import { countText, manyText, matchesPattern, type QueueExplanation, spanText } from '../../index.ts'
-import type { Attention, QueueSummary } from '../schema/wire-types.ts'
+import type { Attention, QueueSummary } from '../schema/outputs.ts'
 
 const MINUTE = 60_000
 /**

@@ -1,14 +1,13 @@
-import { operation, type ServerOperation } from '../operation.ts'
-import { nothing } from '../schema/inputs.ts'
+import { operation } from '../operation.ts'
+import { nothing, SCOPES } from '../schema/inputs.ts'
 import { said, saidOrNull } from '../schema/outputs.ts'
 import { all, either, exactly, flag, nullable, object, oneOf } from '../schema/schema.ts'
-import { SCOPES } from '../schema/wire-types.ts'
 
-export const meGet: ServerOperation<'me.get'> = operation({
+export const meGet = operation({
   name: 'me.get',
   method: 'GET',
   path: '/me',
-  summary: 'The caller, its permissions, and what a client needs to know about this server.',
+  summary: 'Returns the caller, its permissions, and the settings of this server.',
   scope: 'read',
   input: nothing,
   output: object({

@@ -1,10 +1,10 @@
 import type { Runtime, Skep } from '../../index.ts'
-import type { QueueSummary } from '../schema/wire-types.ts'
+import type { QueueSummary } from '../schema/outputs.ts'
 
-/** Looks are kept so far apart, and so many of them. */
+/** The minimum interval between samples, and the number of samples kept. */
 const APART_MS = 15_000
 const KEPT = 8
-/** A look is worth comparing with when it is at least so old, and at most so old. */
+/** The age of a sample that is compared: at least and at most. */
 const LEAST_MS = 30_000
 const MOST_MS = 600_000
 
@@ -13,7 +13,7 @@ interface Look {
   readonly waited: ReadonlyMap<string, number>
 }
 
-/** Remembers how long jobs waited a while ago, to tell whether that grows. */
+/** Keeps how long jobs waited some time ago, to detect growth. */
 export class Lookback {
   readonly #runtime: Runtime
   readonly #looks = new WeakMap<Skep, Look[]>()
@@ -22,7 +22,7 @@ export class Lookback {
     this.#runtime = runtime
   }
 
-  /** How long the oldest job of each queue waited a while ago. What is seen now is remembered for later. */
+  /** How long the oldest job of each queue waited some time ago. Records the present values for later. */
   waited(skep: Skep, queues: readonly QueueSummary[]): ReadonlyMap<string, number> {
     const now = this.#runtime.mono()
     const looks = (this.#looks.get(skep) ?? []).filter(({ at }) => now - at <= MOST_MS)

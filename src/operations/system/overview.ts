@@ -1,50 +1,63 @@
 import { isLiveWorker, JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
 import { sees } from '../authorize/authorize-output.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { type Context, operation } from '../operation.ts'
 import { summariesOf } from '../queues/queues.ts'
 import { receiversOf } from '../receivers.ts'
-import { range } from '../schema/inputs.ts'
-import { attention, count, counts, deploys, said, series } from '../schema/outputs.ts'
-import { all, moment, nullable, number, object, optional } from '../schema/schema.ts'
+import { type Range, range } from '../schema/inputs.ts'
+import {
+  type Attention,
+  attention,
+  count,
+  counts,
+  deploys,
+  type QueueSummary,
+  said,
+  series,
+} from '../schema/outputs.ts'
+import { all, moment, nullable, number, object, optional, type TypeOf, whole } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { Attention, InputOf, Overview, QueueSummary } from '../schema/wire-types.ts'
 import { attentionOf, isBehind, type Snapshot } from './attention.ts'
 import { seriesOf } from './series.ts'
 
-export const overviewGet: ServerOperation<'overview.get'> = operation({
+type Overview = TypeOf<typeof overview>
+const overview = object({
+  attention: all(attention),
+  totals: counts,
+  oldest: nullable(
+    object({ queue: said, ms: number('How long the oldest waiting job of all queues has been due.') }),
+  ),
+  unhandled: whole({ about: 'Ready jobs of queues that no live worker handles.' }),
+  queues: count,
+  workers: object({ live: count, running: count, slots: count }),
+  receivers: count,
+  series,
+  deploys,
+  now: moment(),
+})
+
+export const overviewGet = operation({
   name: 'overview.get',
   method: 'GET',
   path: '/overview',
-  summary: 'Overview: open issues and totals.',
+  summary: 'Returns an overview: open issues and totals.',
   scope: 'read',
   input: object({ range: optional(range) }),
-  output: object({
-    attention: all(attention),
-    totals: counts,
-    oldest: nullable(object({ queue: said, ms: number() })),
-    unhandled: count,
-    queues: count,
-    workers: object({ live: count, running: count, slots: count }),
-    receivers: count,
-    series,
-    deploys,
-    now: moment(),
-  }),
+  output: overview,
   run: (input, context) => overviewOf(context, input),
 })
 
-/** Schedules that are looked at: those of the first pages. */
+/** The maximum number of schedules that are examined. */
 const SCHEDULES = 200
-/** Dead jobs that are counted of a queue. */
+/** The cap of a count of dead jobs. */
 const MOST_DEAD = 1_000
-/** Queues that are looked at more closely: those with the most of it. */
+/** The maximum number of queues that are examined further. */
 const MOST_QUEUES = 20
 const RECENT_MINUTES = 10
-/** Queues of which it is asked why their jobs wait, and lanes that are looked at for it. */
+/** The maximum number of queues that are explained, and of lanes that are examined for it. */
 const MOST_EXPLAINED = 10
 const LANES_LOOKED = 20
 
-async function overviewOf(context: Context, input: InputOf<'overview.get'>): Promise<Overview> {
+async function overviewOf(context: Context, input: { readonly range?: Range }): Promise<Overview> {
   const { skep } = context
   const [{ snapshot, live }, over, deployed] = await Promise.all([
     lookAt(context),
@@ -70,7 +83,7 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
   }
 }
 
-/** What needs attention, as far as the caller sees it. */
+/** The open issues that the caller sees. */
 export async function attentionIn(context: Context): Promise<readonly Attention[]> {
   const { snapshot } = await lookAt(context)
   return attentionOf(snapshot)
@@ -134,7 +147,7 @@ function oldestOf(queues: readonly QueueSummary[]): Overview['oldest'] {
   return oldest
 }
 
-/** How the runs of the last ten minutes ended. Whoever lists queues has read it lately, so it costs nothing. */
+/** How jobs ended within the last ten minutes. Listing queues has cached it, so it costs nothing. */
 async function endsOf({ skep, caller }: Context): Promise<Snapshot['ends']> {
   const rates = (await skep.metrics.rates()).filter(({ queue }) => sees(caller, queue))
   const sumOf = (values: readonly number[]): number =>
@@ -158,12 +171,12 @@ async function explainedOf(
     .filter((one) => one.hold === null && one.counts.ready > 0 && (withLanes.has(one.queue) || isBehind(one)))
     .sort((a, b) => b.counts.ready - a.counts.ready)
     .slice(0, MOST_EXPLAINED)
-  const told = await Promise.all(
+  const explanations = await Promise.all(
     some.map(
       async ({ queue }) => [queue, await skep.queues.explain(queue, { lanes: LANES_LOOKED })] as const,
     ),
   )
-  return new Map(told)
+  return new Map(explanations)
 }
 
 /** How many jobs of each queue died within the hour: of those with the most dead ones. */

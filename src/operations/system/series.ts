@@ -1,17 +1,16 @@
 import type { SeriesView } from '../../index.ts'
 import { sees, seesAll } from '../authorize/authorize-output.ts'
-import { type Context, operation, type ServerOperation } from '../operation.ts'
-import { queueName, range } from '../schema/inputs.ts'
-import { series } from '../schema/outputs.ts'
+import { type Context, operation } from '../operation.ts'
+import { queueName, type Range, range } from '../schema/inputs.ts'
+import { type Series, series } from '../schema/outputs.ts'
 import { object, optional } from '../schema/schema.ts'
 import { toWire } from '../schema/serialize.ts'
-import type { Range, Series } from '../schema/wire-types.ts'
 
-export const seriesGet: ServerOperation<'series.get'> = operation({
+export const seriesGet = operation({
   name: 'series.get',
   method: 'GET',
   path: '/series',
-  summary: 'Jobs per time bucket with wait and run times, of all queues or one.',
+  summary: 'Returns jobs per bucket over time, and how long they waited and ran, of all queues or of one.',
   scope: 'read',
   input: object({ queue: optional(queueName), range: optional(range) }),
   output: series,
@@ -19,7 +18,7 @@ export const seriesGet: ServerOperation<'series.get'> = operation({
   run: (input, context) => seriesOf(context, input),
 })
 
-/** What happened in a queue, or in all that the caller sees. */
+/** The series of a queue, or of all queues that the caller sees. */
 export async function seriesOf(
   context: Context,
   { queue, range: back = '1h' }: { readonly queue?: string; readonly range?: Range },
@@ -36,10 +35,10 @@ export async function seriesOf(
   return first === undefined ? shown(await skep.metrics.series({ range: back, queue: 'none' })) : summed(some)
 }
 
-/** The queues of a caller that does not see all are added up, so many at most. */
+/** The maximum number of queues that are summed for a caller that does not see all. */
 const MOST_SUMMED = 50
 
-/** Counts can be added. Of how long things took nothing can be said for several queues, from what is kept of each. */
+/** Counts can be summed; percentiles of several queues cannot be derived from those of each. */
 function summed(some: readonly SeriesView[]): Series {
   const [first, ...rest] = some as [SeriesView, ...SeriesView[]]
   const one = shown(first)

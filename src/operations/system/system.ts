@@ -1,23 +1,15 @@
 import process from 'node:process'
 import type { DoctorFinding } from '../../index.ts'
-import { operation, type ServerOperation } from '../operation.ts'
+import { operation } from '../operation.ts'
 import { nothing } from '../schema/inputs.ts'
-import { count, said, saidOrNull } from '../schema/outputs.ts'
-import { all, number, object, oneOf, type Schema } from '../schema/schema.ts'
-import type { Check } from '../schema/wire-types.ts'
+import { type Check, check, count, said } from '../schema/outputs.ts'
+import { all, number, object, oneOf } from '../schema/schema.ts'
 
-const check: Schema<Check> = object({
-  name: said,
-  status: oneOf(['ok', 'warning', 'failed']),
-  text: said,
-  fix: saidOrNull,
-})
-
-export const systemGet: ServerOperation<'system.get'> = operation({
+export const systemGet = operation({
   name: 'system.get',
   method: 'GET',
   path: '/system',
-  summary: 'Health of the store, the notifier and this server, each finding with a fix.',
+  summary: 'Returns the health of the store, the notifier and this server, each finding with a fix.',
   scope: 'read',
   input: nothing,
   output: object({
@@ -32,7 +24,7 @@ export const systemGet: ServerOperation<'system.get'> = operation({
       lagMs: number(),
       connections: count,
     }),
-    limits: all(said),
+    limits: all(said, 'Every feature that this store does not support, in words.'),
   }),
   // The doctor looks at every queue.
   queuesOf: () => ['*'],

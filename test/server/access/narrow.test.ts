@@ -191,3 +191,14 @@ describe('a caller of some queues', () => {
     expect(ofJob.status).toBe(404)
   }, 30_000)
 })
+
+it('is refused filters, changes and holds of queues that are not its own', async () => {
+  expect([
+    await refusal('queues.list', { queues: [hidden.queue] }),
+    await refusal('jobs.list', { queue: hidden.queue }),
+    await refusal('jobs.change', { action: 'promote', queue: hidden.queue }),
+    await refusal('jobs.change', { action: 'promote', queue: 'mail', text: SECRET }),
+    await refusal('holds.pause', { queue: 'mail', everywhere: true }),
+    await refusal('jobs.list', { queue: 'mail', states: ['dead'] }),
+  ]).toEqual([...Array.from({ length: 5 }, () => 'FORBIDDEN'), undefined])
+})

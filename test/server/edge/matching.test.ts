@@ -22,6 +22,7 @@ const PLAIN: ReadonlySet<string> = new Set(
  * needs `matches`.
  */
 const HARMLESS: ReadonlySet<string> = new Set([
+  'queues.list queues[]',
   'queues.lanes prefix',
   'queues.purge confirm',
   'queues.drop confirm',
@@ -117,7 +118,9 @@ it('every text of an input is known not to match payloads, or declares that it d
   expect(matching.map(({ operation, name }) => `${operation.name} ${name}`)).toEqual([
     'queues.purge text',
     'jobs.list query',
+    'jobs.list text',
     'jobs.count query',
+    'jobs.change text',
     'bulk.start query',
   ])
 })
@@ -218,7 +221,10 @@ describe.each(matching.map((field) => [`${field.operation.name} ${field.name}`, 
   '%s',
   (_name, { operation, name }) => {
     const field = operation.input.fields?.[name] as AnySchema
-    const samples = samplesFor(nothings('mail'))[operation.name]
+    const samples =
+      operation.name === 'jobs.change'
+        ? { action: 'promote', queue: 'mail' }
+        : samplesFor(nothings('mail'))[operation.name]
     const inputs = (guess: string): object => ({ ...samples, [name]: guess })
 
     describe.each(SCOPES)('with the scope %s', (scope) => {

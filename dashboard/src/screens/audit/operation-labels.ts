@@ -38,6 +38,6 @@ const LABELS: Partial<Record<OperationName, string>> = {
   'tokens.revoke': 'revoked a token',
 }
 
-export function operationLabel(what: OperationName): string {
-  return LABELS[what] ?? what
+export function operationLabel(what: string): string {
+  return (LABELS as Readonly<Record<string, string | undefined>>)[what] ?? what
 }

@@ -1,6 +1,8 @@
-import type { BulkStatus, BulkView } from '../../../index.ts'
+import type { BulkStatus } from '../../../index.ts'
+import type { BulkView } from '../../../operations/schema/outputs.ts'
 import { DRY_RUN_FLAG, onlySays } from '../../change/dry-run.ts'
 import type { Call, Command } from '../../command.ts'
+import { callOrNull } from '../../connect/backend.ts'
 import { reaching } from '../../connect/connect.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { count, fromNow } from '../../format/numbers.ts'
@@ -20,9 +22,9 @@ export const bulkCommand: Command = {
   summary: 'Actions on many jobs: list, get, stop',
   usage: ['bulk [list]', 'bulk get <id>', 'bulk stop <id> [--dry-run]'],
   actions: {
-    list: 'Show what runs, and what ended within a week',
-    get: 'Show how far one is',
-    stop: 'End one: the page that is under way is its last',
+    list: 'List running actions, and those that ended within a week',
+    get: 'Show the progress of one',
+    stop: 'Stop one after its current page',
   },
   flags: { 'dry-run': DRY_RUN_FLAG },
   examples: ['skep bulk', 'skep bulk stop 01890a5d-ac96-774b-bcce-b302099a8057'],
@@ -35,9 +37,9 @@ export const bulkCommand: Command = {
     }
     if (id === undefined || extra !== undefined)
       throw usage('Which action? One at a time.', `skep bulk ${action} <id>`)
-    return reaching(call, { create: false }, async ({ skep }) => {
+    return reaching(call, { create: false }, async ({ backend }) => {
       const stops = action === 'stop' && !call.args.on('dry-run')
-      const bulk = stops ? await skep.bulk.stop(id) : await skep.bulk.get(id)
+      const bulk = await callOrNull(backend, stops ? 'bulk.stop' : 'bulk.get', { id })
       if (bulk === null) throw notFound(`There is no bulk action "${clean(id)}".`, 'See: skep bulk list')
       const { name, status } = bulk
       const would = status === 'running' ? `stop ${clean(name)}` : `do nothing: it is ${status}`
@@ -51,10 +53,10 @@ export const bulkCommand: Command = {
 
 function list(call: Call): Promise<number> {
   const { out } = call
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const actions = await skep.bulk.list()
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const { bulks: actions } = await backend.call('bulk.list', {})
     if (out.json) out.object({ actions })
-    else if (actions.length === 0) out.note('There were no bulk actions within a week.')
+    else if (actions.length === 0) out.note('No bulk actions within a week.')
     else {
       const now = Date.now()
       const lines = table(

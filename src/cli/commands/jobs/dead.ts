@@ -1,4 +1,5 @@
 import { LIMITS, parseQuery } from '../../../index.ts'
+import { given } from '../../arguments.ts'
 import { changeWhere, readWhere, WHERE_FLAGS } from '../../change/bulk-select.ts'
 import { changeJobs } from '../../change/change.ts'
 import { CHANGE_FLAGS, SELECTION_FLAGS } from '../../change/selection.ts'
@@ -21,14 +22,14 @@ export const deadCommand: Command = {
   ],
   actions: {
     list: 'Show a page of dead jobs',
-    retry: 'Start them anew',
+    retry: 'Run them again',
     remove: 'Delete them',
-    bury: 'Put waiting jobs among the dead',
-    notices: 'Show a page of dead notices of NATS: delivered too often, their jobs are in the store',
+    bury: 'Move waiting jobs to the dead ones',
+    notices: 'List dead notices of NATS: delivered too often, their jobs are in the store',
   },
   flags: {
     ...FILTERS,
-    cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
+    cursor: { kind: 'text', value: 'text', help: 'The cursor of the previous page' },
     ...CHANGE_FLAGS,
     ...WHERE_FLAGS,
   },
@@ -64,7 +65,7 @@ export const deadCommand: Command = {
 
 function list(call: Call, ids: readonly string[], where: string | undefined): Promise<number> {
   if (ids.length > 0) throw usage('skep dead list takes filters, not ids.', 'Use: skep jobs get <id…>')
-  return where === undefined ? listJobs(call, { state: ['dead'] }) : listWhere(call, amongDead(where))
+  return where === undefined ? listJobs(call, { states: ['dead'] }) : listWhere(call, amongDead(where))
 }
 
 function listNotices(call: Call, words: readonly string[]): Promise<number> {
@@ -72,18 +73,18 @@ function listNotices(call: Call, words: readonly string[]): Promise<number> {
   if (words.length > 0) throw usage('skep dead notices takes no ids.', 'Use: skep dead notices --limit 50')
   const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs })
   const cursor = args.text('cursor')
-  const options = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) }
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const page = await skep.notifier.deadNotices(options)
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const { hasNotices, ...page } = await backend.call('deadNotices.list', given({ limit, cursor }))
+    if (!hasNotices) {
+      throw usage('This notifier has no notices: only natsNotifier() has.', 'Dead jobs: skep dead list')
+    }
     if (out.json) out.object(page)
     else if (page.notices.length === 0) out.note('No dead notices.')
     else {
       for (const { queue, ids, deliveries, reason, buriedAt } of page.notices) {
         const more = ids.length > 1 ? ` and ${ids.length - 1} more` : ''
         const which = ids.length === 0 ? 'no job' : `${ids[0]}${more}`
-        out.data(
-          `${buriedAt.toISOString()}  ${clean(queue)}  ${which}  delivered ${deliveries} times: ${clean(reason)}`,
-        )
+        out.data(`${buriedAt}  ${clean(queue)}  ${which}  delivered ${deliveries} times: ${clean(reason)}`)
       }
     }
     if (!out.json && page.cursor !== null) out.note(`There are more. The next page: --cursor ${page.cursor}`)
@@ -91,10 +92,10 @@ function listNotices(call: Call, words: readonly string[]): Promise<number> {
   })
 }
 
-/** A query that says another state would mean two things at once. */
+/** A query with another state would contradict the command. */
 function amongDead(where: string): string {
   if (parseQuery(where).terms.some(({ field }) => field === 'state')) {
-    throw usage('skep dead is about dead jobs alone: leave the state out of the query.', 'See: skep jobs')
+    throw usage('skep dead selects dead jobs only: remove the state from the query.', 'See: skep jobs')
   }
   return `${where} state:dead`
 }

@@ -17,15 +17,15 @@ export const enqueueCommand: Command = {
   usage: ['enqueue <queue> [-d <json>] [flags]', 'enqueue <queue> < payload.json'],
   flags: {
     data: { kind: 'text', short: 'd', value: 'json', help: 'The payload; @file reads a file, - reads stdin' },
-    delay: { kind: 'text', value: '5m', help: 'Start not earlier than this long from now' },
-    'run-at': { kind: 'text', value: 'date', help: 'Start not earlier than this moment (ISO 8601)' },
+    delay: { kind: 'text', value: '5m', help: 'Start not earlier than this duration from now' },
+    'run-at': { kind: 'text', value: 'date', help: 'Start not earlier than this time (ISO 8601)' },
     priority: { kind: 'text', value: 'n', help: '-100 to 100. Default: 0' },
     'priority-mode': MODE_FLAG,
-    unique: { kind: 'text', value: 'key', help: 'Do nothing if such a job waits or runs already' },
-    lane: { kind: 'text', value: 'key', help: "The key of its lane. Default: the queue's" },
-    cost: { kind: 'text', value: 'n', help: "How much of a rate it takes. Default: the queue's" },
-    header: { kind: 'list', value: 'name=value', help: 'A header that travels with the job' },
-    id: { kind: 'text', value: 'uuid', help: 'The id; enqueuing it again does nothing' },
+    unique: { kind: 'text', value: 'key', help: 'Unique key: do nothing if a waiting or running job has it' },
+    lane: { kind: 'text', value: 'key', help: "Lane key. Default: the queue's" },
+    cost: { kind: 'text', value: 'n', help: "Cost against a rate limit. Default: the queue's" },
+    header: { kind: 'list', value: 'name=value', help: 'A header of the job' },
+    id: { kind: 'text', value: 'uuid', help: 'The id; enqueuing the same id again does nothing' },
     wait: { kind: 'optional', value: '30s', help: 'Wait for the result and print it' },
     'dry-run': DRY_RUN_FLAG,
   },
@@ -41,7 +41,7 @@ export const enqueueCommand: Command = {
     if (name === undefined) throw usage('Which queue?', 'skep enqueue <queue> -d <json>')
     if (rest[0] !== undefined) {
       throw usage(
-        `${quote(rest[0])} is one word too many.`,
+        `${quote(rest[0])} is an unexpected argument.`,
         'Give the payload with -d, in quotes: -d \'{"a": 1}\'',
       )
     }
@@ -54,8 +54,8 @@ export const enqueueCommand: Command = {
     return reaching(call, { create: !args.on('dry-run') }, async (opened) => {
       const queue = queueOf(opened, name, mode)
       if (onlySays(call, `enqueue a job in ${queue.name}`, { queue: queue.name, payload })) return EXIT.ok
-      const job = await opened.skep.enqueue(queue, payload, options)
-      if (job.duplicate) out.note('There is such a job already, so nothing was enqueued; this is it.')
+      const job = await opened.backend.enqueue(queue, payload, options)
+      if (job.duplicate) out.note('This job exists already, so nothing was enqueued.')
       if (wait === undefined) {
         if (out.json) out.object({ id: job.id, queue: name, duplicate: job.duplicate })
         else out.data(job.id)
@@ -79,12 +79,12 @@ const LAST_LOOK_MS = 10_000
  * Warns once when no live worker handles the queue of a job that is due: waiting for its result would otherwise look like a
  * hang. Looks less and less often, because a worker may also exit later.
  */
-function warnWithoutWorker({ skep, server }: Reached, id: string, out: Output): () => void {
+function warnWithoutWorker({ backend, server }: Reached, id: string, out: Output): () => void {
   let timer: NodeJS.Timeout | undefined
   let stopped = false
   const look = async (waitedMs: number): Promise<void> => {
     // A token may not be allowed to see that, and the store may be away: the wait itself reports what matters.
-    const { queue, causes = [] } = (await skep.jobs.explain(id).catch(() => null)) ?? {}
+    const { queue, causes = [] } = (await backend.call('jobs.explain', { id }).catch(() => null)) ?? {}
     if (stopped) return
     const kinds = causes.map(({ cause }) => cause)
     if (!kinds.includes('no-worker') || kinds.includes('not-due')) return next(waitedMs * 2)

@@ -1,8 +1,10 @@
-import type { ErrorGroupView } from '../../../index.ts'
-import { BY_FLAG, personOf } from '../../change/actor.ts'
+import type { ErrorGroup } from '../../../operations/schema/outputs.ts'
+import { given } from '../../arguments.ts'
+import { BY_FLAG } from '../../change/actor.ts'
 import { changeWhere } from '../../change/bulk-select.ts'
 import { DRY_RUN_FLAG, onlySays } from '../../change/dry-run.ts'
 import type { Call, Command } from '../../command.ts'
+import { callOrNull } from '../../connect/backend.ts'
 import { reaching } from '../../connect/connect.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { count, fromNow, sparkline } from '../../format/numbers.ts'
@@ -12,7 +14,7 @@ import type { Paint } from '../../output.ts'
 
 export const errorsCommand: Command = {
   name: 'errors',
-  summary: 'Errors that are alike, in groups: list, get, retry, mute',
+  summary: 'Errors grouped by cause: list, get, retry, mute',
   usage: [
     'errors [list] [--queue <name>] [--muted]',
     'errors get <id>',
@@ -21,20 +23,24 @@ export const errorsCommand: Command = {
     'errors unmute <id> [--dry-run]',
   ],
   actions: {
-    list: 'Show the groups, those with the newest errors first',
-    get: 'Show everything about one, with where it happened last',
-    retry: 'Start the dead jobs of a group anew',
+    list: 'List groups, latest errors first',
+    get: 'Show one group with a sample',
+    retry: 'Retry the dead jobs of a group',
     mute: 'Mark a group as known',
-    unmute: 'Take that back',
+    unmute: 'Unmute a group',
   },
   flags: {
     queue: { kind: 'text', value: 'name', help: 'Only errors of this queue' },
-    muted: { kind: 'switch', help: 'Only those that are muted' },
+    muted: { kind: 'switch', help: 'Only muted groups' },
     limit: { kind: 'text', value: 'n', help: 'At most this many. Default: 50' },
-    cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
-    for: { kind: 'text', value: '1d', help: 'For mute: it ends by itself after this long' },
-    'per-second': { kind: 'text', value: 'n', help: 'For retry: change at most so many jobs per second' },
-    detach: { kind: 'switch', help: 'For retry: leave it to the workers, and print the id of the action' },
+    cursor: { kind: 'text', value: 'text', help: 'The cursor of the previous page' },
+    for: { kind: 'text', value: '1d', help: 'For mute: expires after this duration' },
+    'per-second': {
+      kind: 'text',
+      value: 'n',
+      help: 'For retry: change at most this number of jobs per second',
+    },
+    detach: { kind: 'switch', help: 'For retry: run it in the workers, and print the id of the action' },
     by: BY_FLAG,
     'dry-run': DRY_RUN_FLAG,
   },
@@ -49,7 +55,9 @@ export const errorsCommand: Command = {
     if (id === undefined || extra !== undefined)
       throw usage('Which group? One at a time.', `skep errors ${action} <id>`)
     if (action === 'retry') {
-      await reaching(call, { create: false }, async ({ skep }) => present(id, await skep.errors.get(id)))
+      await reaching(call, { create: false }, async ({ backend }) =>
+        present(id, await callOrNull(backend, 'errors.get', { id })),
+      )
       return changeWhere(call, 'retry', `error.group:${id}`)
     }
     return showOne(call, action, id)
@@ -61,13 +69,9 @@ function list(call: Call): Promise<number> {
   const queue = args.text('queue')
   const limit = args.whole('limit', { min: 1, max: 200 })
   const cursor = args.text('cursor')
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const page = await skep.errors.list({
-      ...(args.on('muted') ? { muted: true } : {}),
-      ...(queue === undefined ? {} : { queue }),
-      ...(limit === undefined ? {} : { limit }),
-      ...(cursor === undefined ? {} : { cursor }),
-    })
+  const muted = args.on('muted') ? true : undefined
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const page = await backend.call('errors.list', given({ muted, queue, limit, cursor }))
     if (out.json) out.object(page)
     else if (page.groups.length === 0) out.note('No errors within 14 days.')
     else {
@@ -105,21 +109,17 @@ function list(call: Call): Promise<number> {
 
 function showOne(call: Call, action: string, id: string): Promise<number> {
   const { args, out } = call
-  const time = args.duration('for')
-  const by = personOf(args)
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const options = { ...(by === undefined ? {} : { by }), ...(time === undefined ? {} : { for: time }) }
+  const time = args.duration('for') as string | undefined
+  return reaching(call, { create: false }, async ({ backend }) => {
     if (action !== 'get' && args.on('dry-run')) {
-      const group = present(id, await skep.errors.get(id))
+      const group = present(id, await callOrNull(backend, 'errors.get', { id }))
       onlySays(call, `${action} ${id}: ${errorLine(group)}`, { action, id })
       return EXIT.ok
     }
     const found =
       action === 'mute'
-        ? await skep.errors.mute(id, options)
-        : action === 'unmute'
-          ? await skep.errors.unmute(id)
-          : await skep.errors.get(id)
+        ? await callOrNull(backend, 'errors.mute', { id, ...given({ for: time }) })
+        : await callOrNull(backend, action === 'unmute' ? 'errors.unmute' : 'errors.get', { id })
     const group = present(id, found)
     if (out.json) out.object(group)
     else if (action === 'get') out.data(page(group, out.paint))
@@ -128,16 +128,16 @@ function showOne(call: Call, action: string, id: string): Promise<number> {
   })
 }
 
-function present(id: string, group: ErrorGroupView | null): ErrorGroupView {
+function present(id: string, group: ErrorGroup | null): ErrorGroup {
   if (group === null) throw notFound(`There is no group of errors "${clean(id)}".`, 'See: skep errors list')
   return group
 }
 
-function errorLine({ name, message }: ErrorGroupView): string {
+function errorLine({ name, message }: ErrorGroup): string {
   return clean(name === '' || name === 'Error' ? message : `${name}: ${message}`)
 }
 
-function page(group: ErrorGroupView, paint: Paint): string {
+function page(group: ErrorGroup, paint: Paint): string {
   const now = Date.now()
   const { muted } = group
   const until = muted?.until ? `, ends ${fromNow(muted.until, now)}` : ''
@@ -149,7 +149,7 @@ function page(group: ErrorGroupView, paint: Paint): string {
     ['24 hours', sparkline(group.spark)],
     ['first', fromNow(group.firstAt, now)],
     ['last', fromNow(group.lastAt, now)],
-    ['muted', muted === null ? null : `by ${clean(muted.by) || 'somebody'}${until}`],
+    ['muted', muted === null ? null : `by ${clean(muted.by) || 'unknown'}${until}`],
     ['sample', `${group.sampleJob} ${paint('dim', `(skep jobs get ${group.sampleJob})`)}`],
     ['stack', group.sampleStack === null ? null : indent(cleanLines(group.sampleStack))],
     ['retry', paint('dim', `skep errors retry ${group.id}`)],
@@ -160,7 +160,7 @@ function page(group: ErrorGroupView, paint: Paint): string {
     .join('\n')
 }
 
-/** Further lines stand under the first. */
+/** Indents all lines but the first. */
 function indent(text: string): string {
   return text.replaceAll('\n', `\n${' '.repeat(10)}`)
 }

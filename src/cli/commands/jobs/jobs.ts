@@ -1,5 +1,7 @@
-import { type BulkAction, type Explanation, type JobPage, type JobView, LIMITS } from '../../../index.ts'
-import { personOf } from '../../change/actor.ts'
+import { type BulkAction, LIMITS } from '../../../index.ts'
+import type { JobList, WireJob } from '../../../operations/schema/outputs.ts'
+import type { OutputOf } from '../../../operations/table.ts'
+import { given } from '../../arguments.ts'
 import { changeWhere, readWhere, WHERE_FLAGS } from '../../change/bulk-select.ts'
 import { changeJobs } from '../../change/change.ts'
 import { onlySays } from '../../change/dry-run.ts'
@@ -7,6 +9,7 @@ import { MODE_FLAG, prioritizeJobs } from '../../change/prioritize.ts'
 import { rescheduleJobs, WHEN_FLAGS } from '../../change/reschedule.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '../../change/selection.ts'
 import type { Call, Command } from '../../command.ts'
+import { callOrNull } from '../../connect/backend.ts'
 import { reaching } from '../../connect/connect.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { explanationPage, jobPage, jobTable } from '../../format/job-text.ts'
@@ -34,25 +37,25 @@ export const jobsCommand: Command = {
   ],
   actions: {
     list: 'Show a page of jobs',
-    get: 'Show everything about jobs',
-    watch: 'Show what happens to a job until it has ended; exit code 1 if not well',
-    logs: 'Show the lines that the handlers of a job wrote',
-    explain: 'Say why jobs are not running (or runs and groups of jobs)',
+    get: 'Show jobs in full',
+    watch: 'Show the events of a job until it has ended; exit code 1 unless it is done',
+    logs: 'Show the log of a job',
+    explain: 'Explain why jobs, runs or groups are waiting',
     retry: 'Run finished jobs again (by filter: the dead ones)',
-    cancel: 'End waiting jobs, and ask running ones to stop',
+    cancel: 'Cancel waiting jobs, and ask running ones to stop',
     promote: 'Make delayed jobs due now',
-    reschedule: 'Make waiting jobs due at another moment',
-    move: 'Move jobs into another queue, where they get new ids',
-    remove: 'Delete jobs that do not run (by filter: finished ones)',
-    bury: 'Put waiting jobs among the dead',
-    prioritize: 'Give waiting jobs another priority',
+    reschedule: 'Change when waiting jobs are due',
+    move: 'Move jobs to another queue, where they get new ids',
+    remove: 'Delete jobs that are not running (by filter: finished ones)',
+    bury: 'Move waiting jobs to the dead ones',
+    prioritize: 'Change the priority of waiting jobs',
     copy: 'Enqueue a copy of a job, optionally with another payload or queue',
-    export: 'Print jobs as JSON, one to a line',
+    export: 'Print jobs as JSON, one per line',
   },
   flags: {
     ...SELECTION_FLAGS,
-    cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
-    follow: { kind: 'switch', short: 'f', help: 'Show new lines as they come, until the job has ended' },
+    cursor: { kind: 'text', value: 'text', help: 'The cursor of the previous page' },
+    follow: { kind: 'switch', short: 'f', help: 'Show new lines until the job has ended' },
     ...CHANGE_FLAGS,
     ...WHERE_FLAGS,
     data: {
@@ -62,7 +65,7 @@ export const jobsCommand: Command = {
       help: 'For copy: the new payload; @file reads a file, - reads stdin',
     },
     ...WHEN_FLAGS,
-    to: { kind: 'text', value: 'queue', help: 'For move: the queue that they go to' },
+    to: { kind: 'text', value: 'queue', help: 'For move: the target queue' },
     priority: { kind: 'text', value: 'n', help: 'For prioritize: -100 to 100' },
     'priority-mode': MODE_FLAG,
   },
@@ -121,7 +124,7 @@ export const jobsCommand: Command = {
   },
 }
 
-/** Flags that are for one action alone. */
+/** Flags of one action only. */
 const FLAG_OF: Readonly<Record<string, string>> = {
   priority: 'prioritize',
   'priority-mode': 'prioritize',
@@ -131,13 +134,13 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   to: 'move',
 }
 
-/** Always as a bulk action: it remembers what is on its way. */
+/** Always a bulk action: it records the jobs that are being moved. */
 function moveJobs(call: Call, ids: readonly string[], where: string | undefined): Promise<number> {
   return change(call, 'move', ids, where, () => {
     const filter = Object.keys(SELECTION_FLAGS).find((name) => call.args.typed(name))
     if (ids.length === 0 || filter !== undefined) {
       throw usage(
-        'Which jobs shall skep move?',
+        'Which jobs should skep move?',
         "Give ids, or a query: skep jobs move --where 'queue:mail' --to post",
       )
     }
@@ -145,7 +148,7 @@ function moveJobs(call: Call, ids: readonly string[], where: string | undefined)
   })
 }
 
-/** By a query, or by ids and filters; both at once could mean two things. */
+/** By a query, or by ids and filters; both at once would be ambiguous. */
 function change(
   call: Call,
   action: BulkAction,
@@ -164,19 +167,18 @@ export async function listJobs(call: Call, preset: Selection = {}): Promise<numb
   for (const name of ['dry-run', 'all']) {
     if (args.typed(name)) throw usage(`--${name} is for changes; a list changes nothing.`)
   }
-  const cursor = args.text('cursor')
   const options = {
     ...readSelection(args, { maxLimit: LIMITS.pageJobs }),
     ...preset,
-    ...(cursor === undefined ? {} : { cursor }),
+    ...given({ cursor: args.text('cursor') }),
   }
-  return reaching(call, { create: false }, async ({ skep }) => {
-    showPage(call, await skep.jobs.list(options))
+  return reaching(call, { create: false }, async ({ backend }) => {
+    showPage(call, await backend.call('jobs.list', options))
     return EXIT.ok
   })
 }
 
-function showPage({ out }: Call, page: Pick<JobPage, 'jobs' | 'cursor'>): void {
+function showPage({ out }: Call, page: Pick<JobList, 'jobs' | 'cursor'>): void {
   if (out.json) out.object(page)
   else if (page.jobs.length === 0) out.note('No such jobs.')
   else if (out.quiet) out.data(page.jobs.map(({ id }) => id).join('\n'))
@@ -186,17 +188,17 @@ function showPage({ out }: Call, page: Pick<JobPage, 'jobs' | 'cursor'>): void {
   }
 }
 
-/** A page of what fits a query. One call looks at so many jobs and no more, so it may take several to fill it. */
+/** A page of jobs that match a query. One call examines a limited number of jobs, so a page may need several. */
 export async function listWhere(call: Call, query: string): Promise<number> {
   const { args, out } = call
   const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs }) ?? 50
-  return reaching(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ backend }) => {
     const progress = new Progress(out, 'Looking at jobs:')
-    const jobs: JobView[] = []
+    const jobs: WireJob[] = []
     let searched = 0
     let cursor: string | null = args.text('cursor') ?? null
     do {
-      const page: JobPage = await skep.jobs.list({
+      const page: JobList = await backend.call('jobs.list', {
         query,
         limit: limit - jobs.length,
         ...(cursor === null ? {} : { cursor }),
@@ -212,18 +214,18 @@ export async function listWhere(call: Call, query: string): Promise<number> {
   })
 }
 
-/** Everything that fits, one object to a line, page by page, so that it needs no more memory than a page. */
+/** All jobs that match, one object per line, page by page to bound the memory. */
 async function exportJobs(call: Call, where: string | undefined): Promise<number> {
   const { args, out } = call
   if (args.words.length > 1) throw usage('skep jobs export takes --where <query>, not ids.')
   const selection = readSelection(args, { maxLimit: 1_000_000_000 })
   const { limit = Infinity, ...filters } = selection
-  return reaching(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ backend }) => {
     const progress = new Progress(out, 'Exporting:')
     let written = 0
     let cursor: string | null = null
     do {
-      const page: JobPage = await skep.jobs.list({
+      const page: JobList = await backend.call('jobs.list', {
         ...(where === undefined ? filters : { query: where }),
         limit: Math.min(LIMITS.pageJobs, limit - written),
         ...(cursor === null ? {} : { cursor }),
@@ -246,20 +248,15 @@ async function copyJob(call: Call, ids: readonly string[]): Promise<number> {
     throw usage('Which job? One at a time.', 'skep jobs copy <id> [-d <json>]')
   const queue = args.text('queue')
   const payload = args.typed('data') ? await readPayload(call) : undefined
-  const by = personOf(args)
-  return reaching(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ backend }) => {
     if (args.on('dry-run')) {
-      const like = await skep.jobs.get(id)
+      const like = await callOrNull(backend, 'jobs.get', { id })
       if (like === null) throw notFound(`There is no job ${quote(id)} in this space.`)
-      const into = queue ?? like.queue
+      const into = queue ?? like.job.queue
       onlySays(call, `enqueue a job like ${id} in ${clean(into)}`, { copyOf: id, queue: into })
       return EXIT.ok
     }
-    const job = await skep.jobs.copy(id, {
-      ...(queue === undefined ? {} : { queue }),
-      ...(payload === undefined ? {} : { payload }),
-      ...(by === undefined ? {} : { by }),
-    })
+    const job = await backend.call('jobs.copy', { id, ...given({ queue, payload }) })
     if (out.json) out.object({ id: job.id, copyOf: id })
     else out.data(job.id)
     return EXIT.ok
@@ -269,13 +266,13 @@ async function copyJob(call: Call, ids: readonly string[]): Promise<number> {
 async function getJobs(call: Call, ids: readonly string[]): Promise<number> {
   const { out } = call
   if (ids.length === 0) throw usage('Which job?', 'skep jobs get <id…>')
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const jobs: JobView[] = []
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const jobs: WireJob[] = []
     const missing: string[] = []
     for (const id of ids) {
-      const job = await skep.jobs.get(id)
-      if (job === null) missing.push(id)
-      else jobs.push(job)
+      const found = await callOrNull(backend, 'jobs.get', { id })
+      if (found === null) missing.push(id)
+      else jobs.push(found.job)
     }
     if (out.json) out.object({ jobs, missing })
     else {
@@ -292,9 +289,9 @@ async function getJobs(call: Call, ids: readonly string[]): Promise<number> {
 async function explainJobs(call: Call, ids: readonly string[]): Promise<number> {
   const { out } = call
   if (ids.length === 0) throw usage('Which job?', 'skep jobs explain <id…>')
-  return reaching(call, { create: false }, async ({ skep }) => {
-    const jobs: Explanation[] = []
-    for (const id of ids) jobs.push(await skep.jobs.explain(id))
+  return reaching(call, { create: false }, async ({ backend }) => {
+    const jobs: OutputOf<'jobs.explain'>[] = []
+    for (const id of ids) jobs.push(await backend.call('jobs.explain', { id }))
     if (out.json) out.object({ jobs })
     else out.data(jobs.map((job) => explanationPage(job, out.paint)).join('\n\n'))
     return jobs.some(({ kind }) => kind === null) ? EXIT.notFound : EXIT.ok

@@ -1,6 +1,8 @@
-import { type JobEvent, type JobState, type LogLine, SkepError } from '../../../index.ts'
+import { type JobState, type JobEvent as LibraryJobEvent, SkepError } from '../../../index.ts'
+import type { Wire } from '../../../operations/schema/serialize.ts'
+import type { OutputOf } from '../../../operations/table.ts'
 import type { Call } from '../../command.ts'
-import type { Counterpart } from '../../connect/backend.ts'
+import { type Backend, callOrNull } from '../../connect/backend.ts'
 import { reaching } from '../../connect/connect.ts'
 import { listenForStop } from '../../connect/stop.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
@@ -9,6 +11,9 @@ import { many } from '../../format/numbers.ts'
 import { clean, safeJson } from '../../format/text.ts'
 import type { Output, Style } from '../../output.ts'
 
+type JobEvent = Wire<LibraryJobEvent>
+type LogLine = OutputOf<'jobs.logs'>['lines'][number]
+
 const LEVEL_STYLES: Readonly<Record<LogLine['level'], Style>> = {
   debug: 'dim',
   info: 'blue',
@@ -16,22 +21,22 @@ const LEVEL_STYLES: Readonly<Record<LogLine['level'], Style>> = {
   error: 'red',
 }
 
-/** Shows the lines that a job's handlers wrote; with `--follow` also those to come, until the job has ended. */
+/** Shows the log of a job; with `--follow` also new lines until the job has ended. */
 export async function showLogs(call: Call, ids: readonly string[]): Promise<number> {
   const id = oneOf(ids, 'skep jobs logs <id>')
   const isFollowed = call.args.on('follow')
-  return reaching(call, { create: false }, ({ skep }) =>
-    isFollowed ? follow(call.out, skep, id) : showAll(call.out, skep, id),
+  return reaching(call, { create: false }, ({ backend }) =>
+    isFollowed ? follow(call.out, backend, id) : showAll(call.out, backend, id),
   )
 }
 
-/** Shows all that happens to a job until it has ended. Fails if that was not well, so that a script can wait for it. */
+/** Shows the events of a job until it has ended. Fails if the job is not done, so that a script can wait for it. */
 export async function watchJob(call: Call, ids: readonly string[]): Promise<number> {
   const id = oneOf(ids, 'skep jobs watch <id>')
   const { out } = call
-  return reaching(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ backend }) => {
     let last: JobState | null = null
-    await eachEvent(skep, id, (event) => {
+    await eachEvent(backend, id, (event) => {
       if (event.kind === 'state') last = event.state
       if (out.json) out.object(shortly(event))
       else if (event.kind === 'log') out.data(lineText(event, out))
@@ -54,13 +59,13 @@ function happened(event: Exclude<JobEvent, { kind: 'log' }>, { paint }: Output):
   return `${paint(state === 'done' ? 'green' : failure === null ? 'bold' : 'red', state)}${why}`
 }
 
-async function showAll(out: Output, skep: Counterpart, id: string): Promise<number> {
-  if ((await skep.jobs.get(id)) === null) throw missing(id)
+async function showAll(out: Output, backend: Backend, id: string): Promise<number> {
   const lines: LogLine[] = []
-  let page = await skep.jobs.logs(id)
+  let page = await callOrNull(backend, 'jobs.logs', { id })
+  if (page === null) throw missing(id)
   lines.push(...page.lines)
   while (page.more) {
-    page = await skep.jobs.logs(id, { after: page.cursor })
+    page = await backend.call('jobs.logs', { id, after: page.cursor })
     lines.push(...page.lines)
   }
   const { progress, dropped } = page
@@ -75,8 +80,8 @@ async function showAll(out: Output, skep: Counterpart, id: string): Promise<numb
   return EXIT.ok
 }
 
-async function follow(out: Output, skep: Counterpart, id: string): Promise<number> {
-  await eachEvent(skep, id, (event) => {
+async function follow(out: Output, backend: Backend, id: string): Promise<number> {
+  await eachEvent(backend, id, (event) => {
     if (out.json) out.object(shortly(event))
     else if (event.kind === 'log') out.data(lineText(event, out))
     else if (event.kind === 'progress') out.note(out.paintNote('dim', `progress ${progressText(event)}`))
@@ -85,14 +90,14 @@ async function follow(out: Output, skep: Counterpart, id: string): Promise<numbe
   return EXIT.ok
 }
 
-/** Until the job has ended, or somebody has seen enough. */
-async function eachEvent(skep: Counterpart, id: string, show: (event: JobEvent) => void): Promise<void> {
+/** Until the job has ended, or Ctrl-C. */
+async function eachEvent(backend: Backend, id: string, show: (event: JobEvent) => void): Promise<void> {
   const end = (): void => process.exit(EXIT.ok)
   const stop = listenForStop({ onHurry: end, onForce: end })
   try {
-    for await (const event of skep.jobs.watch(id, { signal: stop.signal })) show(event)
+    for await (const event of backend.watch(id, { signal: stop.signal })) show(event)
   } catch (error) {
-    if (error instanceof SkepError && error.code === 'JOB_NOT_FOUND') throw missing(id)
+    if (error instanceof SkepError && /^(JOB_)?NOT_FOUND$/.test(error.code)) throw missing(id)
     if (!stop.signal.aborted) throw error
   } finally {
     stop.release()
@@ -105,7 +110,7 @@ function shortly(event: JobEvent): object {
 
 function lineText({ at, level, message, fields }: LogLine, { paint }: Output): string {
   const rest = Object.keys(fields).length === 0 ? '' : ` ${paint('dim', clean(safeJson(fields)))}`
-  return `${paint('dim', at.toISOString())} ${paint(LEVEL_STYLES[level], level.padEnd(5))} ${clean(message)}${rest}`
+  return `${paint('dim', at)} ${paint(LEVEL_STYLES[level], level.padEnd(5))} ${clean(message)}${rest}`
 }
 
 function missing(id: string): Error {

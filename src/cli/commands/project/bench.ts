@@ -30,9 +30,9 @@ export const benchCommand: Command = {
     jobs: {
       kind: 'text',
       value: 'n',
-      help: 'Jobs for each measure, fewer where they go one by one. Default: 10000',
+      help: 'Jobs per measurement, fewer where they run one by one. Default: 10000',
     },
-    concurrency: { kind: 'text', value: 'n', help: 'Handlers at once while draining. Default: 100' },
+    concurrency: { kind: 'text', value: 'n', help: 'Concurrent handlers while draining. Default: 100' },
   },
   examples: ['skep bench', 'skep bench --db postgres://localhost/shop --jobs 50000 --json'],
 
@@ -40,7 +40,7 @@ export const benchCommand: Command = {
     const { args, out } = call
     const jobs = args.whole('jobs', { min: 1, max: 10_000_000 }) ?? 10_000
     const concurrency = args.whole('concurrency', { min: 1, max: 100_000 }) ?? 100
-    // A space of its own: nobody's workers see these jobs, and nobody's jobs are touched.
+    // A space of its own: no worker sees these jobs, and no other jobs are touched.
     const name = `bench-${randomBytes(4).toString('hex')}`
     return using(call, { create: true, space: name }, async ({ skep, place }) => {
       const stop = listenForStop({ onHurry: () => {}, onForce: () => process.exit(EXIT.failure) })
@@ -79,7 +79,7 @@ async function measure(
     () => inBulk(skep, bench, jobs, signal),
     () => drain(skep, bench, concurrency, signal),
   ]
-  // The first calls compile code and open connections; they are nobody's measure.
+  // Warm-up: the first calls compile code and open connections.
   await oneByOne(skep, bench, Math.min(jobs, 20), signal)
   const measures: Measure[] = []
   for (const [index, step] of steps.entries()) {

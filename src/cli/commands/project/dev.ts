@@ -25,15 +25,15 @@ export const devCommand: Command = {
     demo: { kind: 'switch', help: `A live demonstration in ${DEMO_FILE}` },
     ...PORT_FLAG,
     'no-open': { kind: 'switch', help: 'Do not open the dashboard in a browser' },
-    concurrency: { kind: 'text', value: 'n', help: 'Handlers running at once. Default: the config, else 10' },
-    for: { kind: 'text', value: '30s', help: 'Stop by itself after this long' },
-    plain: { kind: 'switch', help: 'Print lines instead of a picture' },
+    concurrency: { kind: 'text', value: 'n', help: 'Concurrent handlers. Default: the config, else 10' },
+    for: { kind: 'text', value: '30s', help: 'Exit after this duration' },
+    plain: { kind: 'switch', help: 'Print lines instead of a live view' },
   },
   examples: ['skep dev --demo', 'skep dev', 'skep dev jobs.ts --db postgres://localhost/shop'],
 
   async run(call) {
     const [entry, ...rest] = call.args.words
-    if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`, 'skep dev [entry]')
+    if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is an unexpected argument.`, 'skep dev [entry]')
     // What the library warns of must not be written over the picture, which does not exist yet.
     const relay: { to: Logger['warn'] } = { to: () => {} }
     const silent = (): void => {}
@@ -78,7 +78,7 @@ export const devCommand: Command = {
   },
 }
 
-/** A file with a mistake in it ends nothing: it is said, and tried again when somebody has changed it. Null: told to stop. */
+/** A file with a mistake is reported, and loaded again when it changes. Null: stopped. */
 async function openPatiently(call: Call, reloader: Reloader, options: OpenOptions): Promise<Opened | null> {
   const stop = listenForStop({
     onHurry: () => process.exit(EXIT.failure),
@@ -91,7 +91,7 @@ async function openPatiently(call: Call, reloader: Reloader, options: OpenOption
       } catch (error) {
         if (!isUsersFault(error) || !reloader.isWatching) throw error
         complain(explain(error), call.out)
-        call.out.note(call.out.paintNote('dim', 'Waiting for a change. Ctrl-C ends.'))
+        call.out.note(call.out.paintNote('dim', 'Waiting for a change. Ctrl-C exits.'))
         await Promise.race([reloader.changed(), aborted(stop.signal)])
         if (stop.signal.aborted) return null
         reloader.begin()
@@ -129,7 +129,7 @@ async function demo(
 
 /**
  * The demo's file is worth nothing, so one that this version cannot read, or that is damaged, is replaced instead of
- * explained. A database that somebody named is left alone.
+ * explained. A database in --db is left alone.
  */
 async function openDemo(call: Call, logger: Logger, db: string | undefined): Promise<Opened> {
   const opened = await open(call, { create: true, logger, file: db ?? DEMO_FILE, fallback: true })

@@ -32,7 +32,9 @@ export const protoCommand: Command = {
   summary: 'Print or write the .proto files of the gRPC API',
   asksNoServer: true,
   usage: ['proto [--out <folder>]'],
-  flags: { out: { kind: 'text', value: 'folder', help: 'Write the files there, in folders by package' } },
+  flags: {
+    out: { kind: 'text', value: 'folder', help: 'Write the files to this folder, in folders by package' },
+  },
   examples: ['skep proto > skep.proto', 'skep proto --out proto'],
 
   async run(call) {
@@ -74,5 +76,5 @@ export const protoCommand: Command = {
 
 function refuseWords({ args }: Call, name: string): void {
   const [word] = args.words
-  if (word !== undefined) throw usage(`${quote(word)} is one word too many.`, `skep ${name}`)
+  if (word !== undefined) throw usage(`${quote(word)} is an unexpected argument.`, `skep ${name}`)
 }

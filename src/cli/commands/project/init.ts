@@ -12,16 +12,16 @@ import type { Output } from '../../output.ts'
 
 export const initCommand: Command = {
   name: 'init',
-  summary: 'Begin in this folder: writes jobs.ts and skep.config.ts, after showing them',
+  summary: 'Set up this folder: shows and writes jobs.ts and skep.config.ts',
   asksNoServer: true,
   usage: ['init [flags]'],
-  flags: { 'dry-run': { kind: 'switch', help: 'Only show what it would write' } },
+  flags: { 'dry-run': { kind: 'switch', help: 'Dry run: print the files without writing them' } },
   examples: ['skep init', 'skep init --dry-run', 'skep init --yes'],
 
   async run(call) {
     const { args, out, cwd } = call
     const [word] = args.words
-    if (word !== undefined) throw usage(`${quote(word)} is one word too many.`, 'skep init [flags]')
+    if (word !== undefined) throw usage(`${quote(word)} is an unexpected argument.`, 'skep init [flags]')
     const project = lookAt(cwd)
     const plan = planFor(project)
     if (!out.json) show(out, project, plan)
@@ -99,7 +99,7 @@ function show(out: Output, project: Project, { files, kept }: Plan): void {
     ...(driver === null ? ['SQLite in a file'] : [DRIVERS[driver][0]]),
   ]
   out.note(`${out.paintNote('dim', 'Found')} ${facts.join(', ')}`)
-  for (const name of kept) out.note(`${out.paintNote('dim', 'Kept')}  ${name}: it is there already`)
+  for (const name of kept) out.note(`${out.paintNote('dim', 'Kept')}  ${name}: exists`)
   for (const { name, text, isNew } of files) {
     out.note(`\n${out.paintNote('bold', name)} ${out.paintNote('dim', isNew ? '(new)' : '(scripts added)')}`)
     const shown = isNew ? text : addedLines(project.manifest ?? '', text)
@@ -118,7 +118,7 @@ function addedLines(before: string, after: string): string {
 
 function write({ folder }: Project, { name, text, isNew }: Plan['files'][number]): void {
   try {
-    // A file that came meanwhile is somebody's, and stays.
+    // A file that was created meanwhile is kept.
     writeFileSync(join(folder, name), text, { flag: isNew ? 'wx' : 'w' })
   } catch (error) {
     throw usage(`${name} cannot be written: ${briefly(error)}`)
@@ -134,7 +134,7 @@ function tell({ out }: Call, project: Project, { files, kept, install }: Plan, i
     out.object({ dryRun: !isDone, written: names, kept, next, mount })
     return EXIT.ok
   }
-  if (isDone) out.data(names.length === 0 ? 'Everything is there already.' : `Wrote ${names.join(', ')}.`)
+  if (isDone) out.data(names.length === 0 ? 'Everything exists already.' : `Wrote ${names.join(', ')}.`)
   const hints = [
     `\nNext:\n${next.map((line) => `  ${out.paintNote('cyan', line)}`).join('\n')}`,
     ...(framework === null

@@ -6,7 +6,7 @@ import { Progress } from '../../format/progress.ts'
 
 export const migrateCommand: Command = {
   name: 'migrate',
-  summary: 'Bring the tables up to date, or show what would be done',
+  summary: 'Migrate the tables, or show pending migrations',
   asksNoServer: true,
   usage: ['migrate [up|status|sql] [--dry-run]'],
   actions: {
@@ -16,8 +16,8 @@ export const migrateCommand: Command = {
   },
   flags: {
     'dry-run': { kind: 'switch', help: 'With up: the same as status' },
-    app: { kind: 'text', value: 'role', help: 'With sql: also what the role of the application may do' },
-    reader: { kind: 'text', value: 'role', help: 'With sql: also what a role may do that only looks' },
+    app: { kind: 'text', value: 'role', help: 'With sql: also the grants of the application role' },
+    reader: { kind: 'text', value: 'role', help: 'With sql: also the grants of a read-only role' },
   },
   examples: [
     'skep migrate --db postgres://localhost/shop',
@@ -64,7 +64,7 @@ async function status(call: Call): Promise<number> {
   })
 }
 
-/** So that nobody lets the application own its tables because nothing else was said. */
+/** Recommends separate roles for migrations and for the application. */
 const ROLES = `-- Run this as the role that owns the tables. The application needs less: --app <role> prints what, and --reader <role> the same
 -- for one that only looks. Run these again after each migration.`
 

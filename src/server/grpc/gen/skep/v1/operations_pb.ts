@@ -22,7 +22,7 @@ export const file_skep_v1_operations: GenFile = /*@__PURE__*/
  */
 export const Operations: GenService<{
   /**
-   * The caller, its permissions, and what a client needs to know about this server.
+   * Returns the caller, its permissions, and the settings of this server.
    *
    * @generated from rpc skep.v1.Operations.MeGet
    */
@@ -32,7 +32,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Overview: open issues and totals.
+   * Returns an overview: open issues and totals.
    *
    * @generated from rpc skep.v1.Operations.OverviewGet
    */
@@ -42,7 +42,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Jobs per time bucket with wait and run times, of all queues or one.
+   * Returns jobs per bucket over time, and how long they waited and ran, of all queues or of one.
    *
    * @generated from rpc skep.v1.Operations.SeriesGet
    */
@@ -52,7 +52,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Health of the store, the notifier and this server, each finding with a fix.
+   * Returns the health of the store, the notifier and this server, each finding with a fix.
    *
    * @generated from rpc skep.v1.Operations.SystemGet
    */
@@ -62,7 +62,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * All queues with counts by state, holds, workers and rates.
+   * Lists queues with their jobs by state, their holds, their workers and their rates.
    *
    * @generated from rpc skep.v1.Operations.QueuesList
    */
@@ -72,7 +72,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One queue with its limits, rates over time and declaration.
+   * Returns a queue with its limits, its rates over time and its declaration.
    *
    * @generated from rpc skep.v1.Operations.QueuesGet
    */
@@ -82,7 +82,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Lanes of a queue that have work, optionally by key prefix.
+   * Lists the lanes of a queue that have jobs, optionally by prefix.
    *
    * @generated from rpc skep.v1.Operations.QueuesLanes
    */
@@ -92,7 +92,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Changes limits of a queue or lane, overriding the declared ones.
+   * Changes limits of a queue or a lane at run time, over those declared in code.
    *
    * @generated from rpc skep.v1.Operations.QueuesLimit
    */
@@ -102,7 +102,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Resets limits to the declared ones.
+   * Discards limits changed at run time and uses those declared in code.
    *
    * @generated from rpc skep.v1.Operations.QueuesUnlimit
    */
@@ -112,7 +112,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Removes jobs of a queue that are not running, all or by state; with dryRun it only counts them.
+   * Removes jobs of a queue that are not running, all or those that match; with dryRun it only counts them.
    *
    * @generated from rpc skep.v1.Operations.QueuesPurge
    */
@@ -122,7 +122,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Removes a queue that is not in use, with its finished jobs, limits, holds and declaration; with force also its waiting jobs.
+   * Removes an unused queue with its finished jobs, limits, holds and declaration; with force also its waiting jobs.
    *
    * @generated from rpc skep.v1.Operations.QueuesDrop
    */
@@ -132,7 +132,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Declared and changed limits of all queues, or of one with its lanes.
+   * Lists the limits declared in code and changed at run time, of all queues or of one with its lanes.
    *
    * @generated from rpc skep.v1.Operations.LimitsList
    */
@@ -152,7 +152,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Keeps jobs from starting until they are resumed. Running jobs continue.
+   * Pauses queues: no jobs start until they are resumed. Running jobs continue.
    *
    * @generated from rpc skep.v1.Operations.HoldsPause
    */
@@ -172,7 +172,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * A pause for administrators, independent of other pauses.
+   * Blocks queues. Like a pause, for admins: jobs start when neither remains.
    *
    * @generated from rpc skep.v1.Operations.HoldsBlock
    */
@@ -192,7 +192,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Lists jobs page by page, all or those that match a query.
+   * Lists jobs that match a query and filters, or all jobs.
    *
    * @generated from rpc skep.v1.Operations.JobsList
    */
@@ -202,7 +202,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Counts jobs that match a query: the exact number or a lower bound.
+   * Counts the jobs that match a query, exactly or up to a cap.
    *
    * @generated from rpc skep.v1.Operations.JobsCount
    */
@@ -212,7 +212,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One job with its history, why it is in its state, and what it belongs to.
+   * Returns a job with its timeline, its attempts, an explanation of its state and what it belongs to.
    *
    * @generated from rpc skep.v1.Operations.JobsGet
    */
@@ -222,7 +222,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Why a job is not running, or how it ended. For a run or group: what it waits for.
+   * Explains why a job, a run or a group is waiting, or how it ended.
    *
    * @generated from rpc skep.v1.Operations.JobsExplain
    */
@@ -232,7 +232,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Log lines of a job, oldest first, and its progress.
+   * Returns the log of a job, oldest line first, and its progress.
    *
    * @generated from rpc skep.v1.Operations.JobsLogs
    */
@@ -242,7 +242,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Enqueues a job durably. Without a reply, repeat the request with the same id.
+   * Enqueues a job. After a response it is stored durably; without one, retry with the same id.
    *
    * @generated from rpc skep.v1.Operations.JobsEnqueue
    */
@@ -252,7 +252,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Enqueues up to 1,000 jobs. Without a reply, or after an error, repeat the request with the same ids.
+   * Enqueues up to 1,000 jobs. Without a response, or after an error, retry with the same ids.
    *
    * @generated from rpc skep.v1.Operations.JobsEnqueueMany
    */
@@ -262,7 +262,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Retries, cancels, buries, promotes, reschedules, removes or prioritizes jobs by their ids.
+   * Retries, cancels, buries, promotes, reschedules, removes or prioritizes jobs by id, or those of a queue that match.
    *
    * @generated from rpc skep.v1.Operations.JobsChange
    */
@@ -282,7 +282,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Applies one change to all jobs that match a query, in the background. Use jobs.count first.
+   * Starts a bulk action on all jobs that match a query. Count them first with jobs.count.
    *
    * @generated from rpc skep.v1.Operations.BulkStart
    */
@@ -292,7 +292,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Bulk actions that are running or ended within a week, newest first.
+   * Lists bulk actions that are running or ended within a week, newest first.
    *
    * @generated from rpc skep.v1.Operations.BulkList
    */
@@ -302,7 +302,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Progress of a bulk action.
+   * Returns the progress of a bulk action.
    *
    * @generated from rpc skep.v1.Operations.BulkGet
    */
@@ -312,7 +312,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Stops a bulk action. Completed changes remain.
+   * Stops a bulk action. Changes already made are kept.
    *
    * @generated from rpc skep.v1.Operations.BulkStop
    */
@@ -322,7 +322,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Saved queries: shared ones, for callers that see all queues of the space, and the caller's own.
+   * Lists saved queries. Callers that see all queues of the space share them; others see their own.
    *
    * @generated from rpc skep.v1.Operations.ViewsList
    */
@@ -332,7 +332,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Saves or replaces a named query.
+   * Saves a query under a name, replacing the previous one.
    *
    * @generated from rpc skep.v1.Operations.ViewsPut
    */
@@ -352,7 +352,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Errors grouped by cause, most recent first.
+   * Lists errors grouped by cause, latest first.
    *
    * @generated from rpc skep.v1.Operations.ErrorsList
    */
@@ -362,7 +362,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One error group.
+   * Returns a group of errors.
    *
    * @generated from rpc skep.v1.Operations.ErrorsGet
    */
@@ -372,7 +372,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Retries all dead and failed jobs of the group as a bulk action.
+   * Retries all dead and failed jobs of the group, as a bulk action.
    *
    * @generated from rpc skep.v1.Operations.ErrorsRetry
    */
@@ -402,7 +402,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * NATS notices that reached the delivery limit, oldest first. Their jobs are in the store.
+   * Lists notices of NATS that were delivered too often without an ack, oldest first. Their jobs are in the store.
    *
    * @generated from rpc skep.v1.Operations.DeadNoticesList
    */
@@ -412,7 +412,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Schedules by id, with a description in words.
+   * Lists schedules by id, with a description of each.
    *
    * @generated from rpc skep.v1.Operations.SchedulesList
    */
@@ -422,7 +422,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One schedule and its next slots, with daylight saving changes marked.
+   * Returns a schedule and its next slots, with clock changes marked.
    *
    * @generated from rpc skep.v1.Operations.SchedulesGet
    */
@@ -452,7 +452,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Resumes a schedule with its first future slot.
+   * Resumes a paused schedule from its next slot.
    *
    * @generated from rpc skep.v1.Operations.SchedulesResume
    */
@@ -462,7 +462,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Enqueues a job of a schedule now; its slots are unaffected.
+   * Enqueues a job of a schedule now, in addition to its slots.
    *
    * @generated from rpc skep.v1.Operations.SchedulesRun
    */
@@ -472,7 +472,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Removes a schedule. Its jobs remain.
+   * Removes a schedule. Its jobs are kept.
    *
    * @generated from rpc skep.v1.Operations.SchedulesRemove
    */
@@ -482,7 +482,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Explains an expression or interval and returns its next slots.
+   * Describes an expression or an interval, and returns its next slots.
    *
    * @generated from rpc skep.v1.Operations.SchedulesPreview
    */
@@ -492,7 +492,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Known flows with run counts by status.
+   * Lists flows with the number of runs in each status.
    *
    * @generated from rpc skep.v1.Operations.FlowsList
    */
@@ -502,7 +502,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Flow runs, newest first.
+   * Lists runs of flows, newest first.
    *
    * @generated from rpc skep.v1.Operations.RunsList
    */
@@ -512,7 +512,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One run: its position, what it waits for, and its branches.
+   * Returns a run with its position, what it waits for, and its branches.
    *
    * @generated from rpc skep.v1.Operations.RunsGet
    */
@@ -522,7 +522,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Cancels a run with its branches and jobs.
+   * Cancels a run and everything that it waits for.
    *
    * @generated from rpc skep.v1.Operations.RunsCancel
    */
@@ -532,7 +532,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Retries a failed run from the failed or an earlier step.
+   * Retries a failed run from the failed step or an earlier one.
    *
    * @generated from rpc skep.v1.Operations.RunsRetry
    */
@@ -542,7 +542,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Sends a signal to a run, also before it waits for it.
+   * Sends a signal to a run.
    *
    * @generated from rpc skep.v1.Operations.RunsSignal
    */
@@ -552,7 +552,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * One group of jobs with member counts.
+   * Returns a group of jobs with the number of jobs that have ended.
    *
    * @generated from rpc skep.v1.Operations.GroupsGet
    */
@@ -562,7 +562,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Spaces that have jobs, with counts, as far as the caller may use them.
+   * Lists the spaces that have jobs, with their numbers, as far as the caller may use them.
    *
    * @generated from rpc skep.v1.Operations.SpacesList
    */
@@ -572,7 +572,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Workers of this space on all machines.
+   * Lists the workers of the space, on all machines.
    *
    * @generated from rpc skep.v1.Operations.WorkersList
    */
@@ -592,7 +592,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Receivers of this server with their unacknowledged jobs.
+   * Lists the receivers of this server, with their unacknowledged jobs.
    *
    * @generated from rpc skep.v1.Operations.ReceiversList
    */
@@ -602,7 +602,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Closes a receiver. Its unacknowledged jobs are released at once.
+   * Closes a stream. Its unacknowledged jobs become available at once.
    *
    * @generated from rpc skep.v1.Operations.ReceiversClose
    */
@@ -612,7 +612,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Access tokens, without secrets.
+   * Lists access tokens, without their secrets.
    *
    * @generated from rpc skep.v1.Operations.TokensList
    */
@@ -622,7 +622,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Creates an access token. Its secret is returned only once.
+   * Creates an access token. Only this response contains it.
    *
    * @generated from rpc skep.v1.Operations.TokensCreate
    */
@@ -632,7 +632,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Revokes a token at once.
+   * Revokes a token.
    *
    * @generated from rpc skep.v1.Operations.TokensRevoke
    */
@@ -642,7 +642,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Audit log, newest first.
+   * Lists the audit log, newest first.
    *
    * @generated from rpc skep.v1.Operations.AuditList
    */
