@@ -211,7 +211,7 @@ begin
             is_skipped := true;
         elsif last_state is not null then
             changed := change_jobs('cancel', s.space, array[s.last_job_id], null, f->>'failure', f->>'reason',
-                (f->>'keepMs')::bigint, 0, null, t);
+                (f->>'keepMs')::bigint, 0, null, 0, t);
             said := changed->0->0->>1;
             if json_typeof(changed->1) = 'array' then
                 enqueued := enqueued || array(select x.value from json_array_elements(changed->1) x);
