@@ -31,6 +31,8 @@ export interface HandlerSpec {
   stop?(): Promise<void>
   /** Who runs the jobs outside of this process, if somebody does. */
   readonly away?: Away
+  /** Whether its queue shares a limit with other queues, so that the end of a run may make room for theirs. */
+  readonly sharesLimit?: boolean
   /** For how long it now leaves what may be there to other workers, before it asks for it itself. @default 0 */
   patienceMs?(): number
 }

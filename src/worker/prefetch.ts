@@ -289,13 +289,22 @@ export class Window {
   /** A lease of this queue is about to end, which may make room for another. */
   makeRoom(spec: HandlerSpec): void {
     const line = this.#lineOf.get(spec)
-    if (line?.limited) line.hot = true
+    if (!line?.limited) return
+    line.hot = true
+    if (spec.sharesLimit) this.heatSharing(spec.space)
   }
 
-  /** Whether there may be room that this worker has not asked for. */
+  /** Room in a shared limit may be taken by any of the queues that share it. */
+  heatSharing(space: string): void {
+    for (const line of this.#order) {
+      if (line.limited && line.spec.sharesLimit && line.spec.space === space) line.hot = true
+    }
+  }
+
+  /** Whether there may be room that this worker has not claimed: for its own queue, or for others that share its limit. */
   leavesRoom(spec: HandlerSpec): boolean {
     const line = this.#lineOf.get(spec)
-    return line?.limited === true && line.hot
+    return line?.limited === true && (line.hot || spec.sharesLimit === true)
   }
 
   /** After a claim that gave these sources all they asked for: they may have more, but nobody came. */

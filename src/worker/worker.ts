@@ -590,6 +590,7 @@ export class WorkerEngine {
       } else if (hint.kind === 'recall') {
         this.recall(hint)
       } else if (hint.kind === 'work') {
+        if (hint.rank === NO_RANK) this.#window.heatSharing(hint.space)
         if (this.#mayBeDue(hint.dueAt)) this.#window.heat(hint, hint.rank === NO_RANK ? null : hint.rank)
         else if (this.#window.specOf(hint.space, hint.queue))
           this.#wakeIn(hint.dueAt - (runtime.mono() + this.#storeClock))

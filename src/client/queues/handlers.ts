@@ -21,6 +21,7 @@ import {
   type HandlerFunction,
   JobContext,
 } from './handler-context.ts'
+import { sharesLimit } from './lane-options.ts'
 import type { Handler, Queue } from './queue.ts'
 
 /** What handlers of a Skep have in common. */
@@ -52,6 +53,7 @@ export function toSpec(handler: Handler, env: HandlerEnv): HandlerSpec {
     space: env.space,
     queue: queue.name,
     concurrency: queue.concurrencyPerWorker,
+    sharesLimit: sharesLimit(queue),
     batch: handler.batch,
     policyOf: (job) => withOverrides(queue.policy, job.overrides),
     encodeResult,

@@ -185,3 +185,10 @@ function assertOneOf(what: string, value: unknown, known: readonly string[]): vo
 function optionError(message: string): SkepError {
   return new SkepError('OPTION_INVALID', message)
 }
+
+/** Whether a queue was declared with a limit that other queues may share. */
+export function sharesLimit(queue: {
+  readonly lanes: { readonly declared: readonly Declaration[] }
+}): boolean {
+  return queue.lanes.declared.some(({ fields }) => typeof fields.shared === 'string')
+}

@@ -25,6 +25,7 @@ import { makePrepare, withOverrides } from '../enqueue/enqueue.ts'
 import { callAfterRest, restOf } from '../groups/insert-with-groups.ts'
 import type { ContextTools, HandlerFunction } from '../queues/handler-context.ts'
 import { callOne, type HandlerEnv, resultEncoder } from '../queues/handlers.ts'
+import { sharesLimit } from '../queues/lane-options.ts'
 import type { Handler, Queue, ThreadHandler } from '../queues/queue.ts'
 
 /**
@@ -183,6 +184,7 @@ export function threadSpec(handler: Handler, options: ResolvedThreadOptions, env
     queue: name,
     // A job is claimed only when a thread is free for it.
     concurrency: Math.min(concurrencyPerWorker, options.threads),
+    sharesLimit: sharesLimit(handler.queue),
     batch: 1,
     policyOf: (job) => withOverrides(policy, job.overrides),
     // The thread has written the text already, as it has read the payload.

@@ -306,4 +306,17 @@ export const LANE_MUTANTS: readonly Mutant[] = [
       test: 'is told to the store by the worker, and taken back when the code says it no more',
     },
   },
+  {
+    name: 'shared-room-wakes-nobody-else',
+    incidents: [],
+    rule: 'R7',
+    file: 'src/worker/prefetch.ts',
+    find: 'if (line.limited && line.spec.sharesLimit && line.spec.space === space) line.hot = true',
+    replace: '',
+    story: 'A queue whose shared limit was full waits for its poll although another queue has made room.',
+    killedBy: {
+      vitest: 'test/client/shared-limit.test.ts',
+      test: 'Room in a shared limit wakes the other queues that share it (memory, one worker)',
+    },
+  },
 ]
