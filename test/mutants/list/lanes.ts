@@ -258,8 +258,8 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R7',
     file: 'src/worker/prefetch.ts',
-    find: 'if (line?.limited) line.hot = true',
-    replace: '',
+    find: '    line.hot = true\n    if (spec.sharesLimit)',
+    replace: '    if (spec.sharesLimit)',
     story: 'The end of a run makes room that nobody asks for until the next poll.',
     killedBy: {
       vitest: 'test/worker/lanes.test.ts',
