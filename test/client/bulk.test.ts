@@ -247,7 +247,7 @@ describe('a bulk action', () => {
   })
 
   it('that died after a page and before it was written down does that page again, without harm', async () => {
-    let puts = 0
+    let hasChanged = false
     let isDead = false
     const scene: Scene = openScene()
     await scene.skep.enqueueMany(mail, numbers(500))
@@ -258,10 +258,14 @@ describe('a bulk action', () => {
     const mortal: Store = {
       ...scene.truth,
       async putRecords(call) {
-        puts++
-        // The first is the claim, the second would write the first page down.
-        if (puts >= 2) isDead = true
+        // After the first page was retried this write would save it.
+        if (hasChanged) isDead = true
         return isDead ? gone() : scene.truth.putRecords(call)
+      },
+      async change(call) {
+        const reply = await scene.truth.change(call)
+        hasChanged = true
+        return reply
       },
       listRecords: async (call) => (isDead ? gone() : scene.truth.listRecords(call)),
     }

@@ -106,7 +106,7 @@ describe('a group that members join over time', () => {
 
     const { summary } = await scene.skep.jobs.explain(group.id)
 
-    expect(summary).toContain('It is open: nothing follows before it is sealed.')
+    expect(summary).toContain('The group is open: it cannot complete before it is sealed.')
   })
 
   it('refuses joins that cancel, keys that are none, and too many at once', async () => {

@@ -40,7 +40,7 @@ it('takes portions of deep lanes and of lanes that just came, in the order of th
   for (let seed = 1; seed <= SEEDS; seed++) {
     const random = seededRandom(seed)
     const stores = [memoryStore(), await world.open()]
-    await world.tamper('truncate skep.jobs, skep.queues.lanes, skep.lines, skep.news, skep.limits')
+    await world.tamper('truncate skep.jobs, skep.lanes, skep.lines, skep.news, skep.limits')
     const all = <T>(use: (store: Store) => Promise<T>): Promise<T[]> => Promise.all(stores.map(use))
     let now = 1_000_000
     const limits = [

@@ -194,13 +194,19 @@ export async function startCluster({
   }
 }
 
-async function started(settings: Readonly<Record<string, string>>): Promise<RedisServer> {
-  const { redis, reason } = await startRedis({
-    appendfsync: 'always',
-    settings: { maxmemory: '200mb', ...settings },
-  })
-  if (!redis) throw new Error(reason)
-  return redis
+async function started(settings: Readonly<Record<string, string>>, tries = 3): Promise<RedisServer> {
+  try {
+    const { redis, reason } = await startRedis({
+      appendfsync: 'always',
+      settings: { maxmemory: '200mb', ...settings },
+    })
+    if (!redis) throw new Error(reason)
+    return redis
+  } catch (error) {
+    // A free port may be taken before the server binds it, by any connection of this machine.
+    if (tries === 1 || !String(error).includes('Address already in use')) throw error
+    return started(settings, tries - 1)
+  }
 }
 
 /** Servers that find each other tell nobody when they have. */
