@@ -69,6 +69,8 @@ export class HeldSettlements {
   #failures = 0
   #retryTimer: (() => void) | null = null
   #scheduled = false
+  /** Set while a withdrawal waits for the calls in flight: nothing new is sent. */
+  #drained: (() => void) | null = null
   #closed = false
 
   constructor(options: HeldSettlementsOptions) {
@@ -115,6 +117,36 @@ export class HeldSettlements {
     this.#send()
   }
 
+  /**
+   * Removes and returns the settlements whose jobs can be handed back instead. Waits for the calls in flight first, so that
+   * none of them has two outcomes under way; where the reply was lost, the token of the lease decides.
+   */
+  async withdraw(): Promise<readonly Parcel[]> {
+    if (this.#isCalling()) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+      })
+    }
+    this.#drained = null
+    if (this.#closed) return []
+    const held = [...this.#held.values()]
+    for (const one of held) one.stop()
+    const all = [...held, ...this.#parts.flat(), ...partsOf(this.#fresh)].flatMap(({ parcels }) => parcels)
+    this.#held.clear()
+    this.#parts = []
+    this.#due = []
+    this.#fresh = all.filter((parcel) => parcel.canGoBack !== true)
+    const withdrawn = all.filter((parcel) => parcel.canGoBack === true)
+    this.#size -= withdrawn.length
+    for (const { parcels } of partsOf(withdrawn)) this.#warnOfWithdrawal(parcels)
+    this.#nudge()
+    return withdrawn
+  }
+
+  #isCalling(): boolean {
+    return this.#isSending || this.#tries > 0
+  }
+
   /** Sends nothing more. */
   close(): void {
     this.#closed = true
@@ -138,6 +170,10 @@ export class HeldSettlements {
   }
 
   #send(): void {
+    if (this.#drained !== null) {
+      if (!this.#isCalling()) this.#drained()
+      return
+    }
     if (this.#closed || this.#retryTimer !== null) return
     if (!this.#isSending && this.#fresh.length > 0) {
       this.#isSending = true
@@ -281,17 +317,30 @@ export class HeldSettlements {
     const { runtime, logger } = this.#options
     if (held.isWarned || runtime.mono() - held.since < WARN_AFTER_MS) return
     held.isWarned = true
-    const { settlement } = held.parcels[0] as Parcel
-    const key = keyedIn(settlement).next().value
-    const what = key?.unique
-      ? `unique key "${key.unique.key}" of queue "${key.queue}"`
-      : 'a lock that it needs'
-    const others = held.parcels.length === 1 ? '' : `, and of ${held.parcels.length - 1} more,`
     logger.warn(
-      `The outcome of job "${settlement.id}"${others} is not saved yet: another transaction holds ${what}. ` +
+      `The outcome of ${jobsOf(held.parcels)} is not saved yet: another transaction holds ${lockOf(held.parcels)}. ` +
         'It is retried until that ends; PostgreSQL lists open transactions in pg_stat_activity.',
     )
   }
+
+  #warnOfWithdrawal(parcels: readonly Parcel[]): void {
+    const runAgain =
+      parcels.length === 1 ? 'The job is handed back and runs' : 'The jobs are handed back and run'
+    this.#options.logger.warn(
+      `The worker stops, and the outcome of ${jobsOf(parcels)} is not saved: another transaction holds ` +
+        `${lockOf(parcels)}. ${runAgain} again. PostgreSQL lists open transactions in pg_stat_activity.`,
+    )
+  }
+}
+
+function jobsOf(parcels: readonly Parcel[]): string {
+  const others = parcels.length === 1 ? '' : `, and of ${parcels.length - 1} more,`
+  return `job "${parcels[0]?.settlement.id}"${others}`
+}
+
+function lockOf([first]: readonly Parcel[]): string {
+  const key = first && keyedIn(first.settlement).next().value
+  return key?.unique ? `unique key "${key.unique.key}" of queue "${key.queue}"` : 'a lock that it needs'
 }
 
 /** Whether a settlement can have to wait for a transaction of a stranger. */

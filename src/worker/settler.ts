@@ -47,6 +47,8 @@ export interface SettlerOptions {
   readonly origin: Pick<AttemptOrigin, 'worker' | 'version'>
   /** Its outcome waits for another transaction, see `HeldSettlements`. */
   readonly onHeld: (run: Run) => void
+  /** Its outcome was answered in a call that claimed nothing, see `HeldSettlements`. */
+  readonly onApart: (run: Run) => void
   /** The store has had its word on this run, whatever it was. */
   readonly onSettled: (run: Run, result: SettleResult) => void
 }
@@ -58,7 +60,7 @@ class Settling implements Parcel {
   readonly outcome: Outcome
   readonly durationMs: number
   readonly #tell: (settling: Settling, result: SettleResult) => void
-  readonly #onHeld: (run: Run) => void
+  readonly #options: SettlerOptions
 
   constructor(
     settlement: Settlement,
@@ -66,14 +68,14 @@ class Settling implements Parcel {
     outcome: Outcome,
     durationMs: number,
     tell: (settling: Settling, result: SettleResult) => void,
-    onHeld: (run: Run) => void,
+    options: SettlerOptions,
   ) {
     this.settlement = settlement
     this.run = run
     this.outcome = outcome
     this.durationMs = durationMs
     this.#tell = tell
-    this.#onHeld = onHeld
+    this.#options = options
   }
 
   get turn(): Turn | null {
@@ -85,8 +87,17 @@ class Settling implements Parcel {
     return this.run.hasGivenIds
   }
 
+  /** Only its holder may: for another process's lease it would run a second time beside that one. */
+  get canGoBack(): boolean {
+    return this.run.repeatToken === null
+  }
+
   onHeld(): void {
-    this.#onHeld(this.run)
+    this.#options.onHeld(this.run)
+  }
+
+  onApart(): void {
+    this.#options.onApart(this.run)
   }
 
   onResult(result: SettleResult): void {
@@ -134,9 +145,35 @@ export class Settler {
         outcome,
         durationMs,
         this.#tellSettled,
-        this.#options.onHeld,
+        this.#options,
       ),
     )
+  }
+
+  /**
+   * Hands back the jobs of settlements that were withdrawn, see `HeldSettlements.withdraw`. Without follow-up jobs, so no
+   * lock of another transaction is needed. Resolves when the store has answered for all of them.
+   */
+  async handBack(parcels: readonly Parcel[]): Promise<void> {
+    const settlings = parcels.filter((parcel) => parcel instanceof Settling)
+    await Promise.all(settlings.map((settling) => this.#handBack(settling)))
+  }
+
+  #handBack({ run, outcome, durationMs, settlement: { verdict: intended } }: Settling): Promise<void> {
+    const { space, id, token } = run.job
+    const back: Outcome = { kind: 'handback', ran: true }
+    const verdict = this.#judge(run, back)
+    const settlement = this.#withNotes(run, { space, id, token, verdict }, null, durationMs)
+    return new Promise((resolve) => {
+      const onResult = (result: SettleResult): void => {
+        resolve()
+        // Otherwise the outcome had been saved after all, and only the reply to that was lost.
+        const isBack = result.status !== 'ok' || result.state === 'ready' || result.state === 'cancelled'
+        if (isBack) this.#settled(run, back, verdict, durationMs, result, notSaved(result))
+        else this.#settled(run, outcome, intended, durationMs, result)
+      }
+      this.#options.exchange.settle({ settlement, onResult })
+    })
   }
 
   readonly #tellSettled = (
@@ -217,10 +254,18 @@ export class Settler {
     return judge(spec.policyOf(job), job, versioned(outcome, origin.version), runtime.random())
   }
 
-  #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
+  /** `reply`: what a receiver that runs the job elsewhere is told. */
+  #settled(
+    run: Run,
+    outcome: Outcome,
+    verdict: Verdict,
+    durationMs: number,
+    result: SettleResult,
+    reply: SettleResult = result,
+  ): void {
     const { logger, noter, onSettled } = this.#options
     onSettled(run, result)
-    run.spec.away?.settled(run, result)
+    run.spec.away?.settled(run, reply)
     noter.release(run, result.status === 'ok')
     // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
     const isDone = result.status === 'ok' && result.state === 'done' && outcome.kind !== 'success'
@@ -427,6 +472,12 @@ export function countInserted(
     if (made > 0) meter.of(queue).enqueued(made)
     from = i
   }
+}
+
+/** The reply to a receiver whose job was handed back instead of saving its outcome. */
+function notSaved(result: SettleResult): SettleResult {
+  if (result.status !== 'ok') return result
+  return { status: 'refused', reason: result.state === 'ready' ? 'lost' : 'gone' }
 }
 
 /** Why a run ended badly; null if it did not. */

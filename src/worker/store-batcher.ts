@@ -37,6 +37,10 @@ export interface Parcel {
   readonly hasGivenIds?: boolean
   /** Called when it waits for another transaction, see {@link HeldSettlements}. */
   readonly onHeld?: () => void
+  /** Called after it was answered in a call of its own, which claimed nothing. */
+  readonly onApart?: () => void
+  /** When the worker stops and it still waits, its job can be handed back instead. */
+  readonly canGoBack?: boolean
 }
 
 /** A chain that this worker goes on with, see `CHAIN_TURN_MS`. */
@@ -136,6 +140,11 @@ export class Exchange {
     }
     this.#outbox.push(parcel)
     this.nudge()
+  }
+
+  /** Removes and returns the settlements that wait for another transaction and whose jobs can be handed back. */
+  async withdrawHeld(): Promise<readonly Parcel[]> {
+    return this.#apart === null ? [] : this.#apart.withdraw()
   }
 
   /** Sends nothing more. What is not saved by now never will be: its leases end. */
@@ -278,7 +287,9 @@ export class Exchange {
     const settlements = parcels.map((parcel) => parcel.settlement)
     const { results, enqueued } = await this.#options.store.settle({ settlements, lockWaitMs })
     if (enqueued) this.#options.onEnqueued(enqueued)
-    return this.#answered(parcels, results)
+    const again = this.#answered(parcels, results)
+    for (const parcel of parcels) if (!again.includes(parcel)) parcel.onApart?.()
+    return again
   }
 
   async #failed(parcels: readonly Parcel[], error: unknown): Promise<void> {

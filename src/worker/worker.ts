@@ -38,8 +38,9 @@ import { Exchange, type Turns } from './store-batcher.ts'
 
 /** A job that waited this long for a slot here is handed back: somebody else may have one free. */
 const STALE_MS = 1_000
-/** How long a stop waits for outcomes to be saved, and then for the last calls to end. */
+/** How long a stop waits for outcomes to be saved, then for jobs to be handed back, and then for the last calls to end. */
 const SAVE_MS = 10_000
+const HAND_BACK_MS = 5_000
 const SIGN_OFF_MS = 5_000
 /** A duty that is left to others is checked again after this time, without a call: they may have died. */
 const NOT_MINE_MS = 5_000
@@ -208,6 +209,7 @@ export class WorkerEngine {
         run.isHeld = true
         this.#window.hold(run.spec, true)
       },
+      onApart: (run) => this.#endedApart(run),
       onSettled: (run, result) => {
         this.#release(run)
         if (run.isHeld) this.#window.hold(run.spec, false)
@@ -428,7 +430,9 @@ export class WorkerEngine {
 
     // The leases are kept until every outcome is saved. A store that is away for long must not keep us for ever:
     // what it could not be told runs again when the leases end.
-    if (!(await atMost(runtime, SAVE_MS, this.#exchange.flushed())))
+    if (!(await atMost(runtime, SAVE_MS, this.#exchange.flushed())) && !this.#exchange.failing)
+      await atMost(runtime, HAND_BACK_MS, this.#handBackHeld())
+    if (this.#exchange.pending > 0)
       logger.warn(`The worker stops with ${this.#exchange.pending} outcomes unsaved; those jobs run again.`)
     this.#exchange.close()
     this.#board?.end()
@@ -460,6 +464,11 @@ export class WorkerEngine {
         'handed back and may start elsewhere while that handler still runs. Pass `signal` on, or raise `grace`.',
     )
     for (const run of deaf) this.#executor.giveUp(run)
+  }
+
+  /** Hands back the jobs whose outcomes wait for another transaction. Their leases would delay them and count as lost. */
+  async #handBackHeld(): Promise<void> {
+    await this.#settler.handBack(await this.#exchange.withdrawHeld())
   }
 
   async #stopHandlers(): Promise<void> {
@@ -810,6 +819,17 @@ export class WorkerEngine {
       })
     }
     this.#roomTold.add(spec)
+  }
+
+  /** The claim at the end of the run came before its lease ended, so the room is asked for once more. */
+  #endedApart({ spec }: Run): void {
+    this.#window.makeRoom(spec)
+    if (!this.#window.leavesRoom(spec)) return
+    this.#exchange.nudge()
+    // After the claim, if there is a slot for one.
+    this.#parts.runtime.defer(() => {
+      if (this.#window.leavesRoom(spec)) this.#tellOfRoom(spec)
+    })
   }
 
   #storeTime(): number {

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createSkep, queue, type Skep, type SkepOptions } from '../../src/index.ts'
+import { createSkep, never, queue, type Skep, type SkepOptions } from '../../src/index.ts'
 import { systemRuntime } from '../../src/runtime/runtime.ts'
 import { createWorld, uuid, type World } from './world.ts'
 
@@ -235,35 +235,42 @@ describe("a handler's follow-up job with a key that an open transaction has take
     expect((await skep.jobs.get(id))?.payload).toBe(1)
   })
 
-  it('does not keep its worker from stopping, and runs again', async () => {
+  it('does not keep its worker from stopping, which hands its job back', async () => {
     const world = await createWorld()
-    const skep = await openSkep(world)
+    const log: string[] = []
+    const note = (message: string): void => void log.push(message)
+    const skep = await openSkep(world, {
+      logger: { debug: () => {}, info: () => {}, warn: note, error: note },
+    })
+    const fragile = queue<number>('fragile', { order: 'strict', onLost: never() })
     let runs = 0
     const follow = () =>
-      skep.worker(
-        [
-          parent.handle(async (job) => {
-            runs++
-            await job.enqueue(mail, 1, { unique: 'k' })
-          }),
-        ],
-        { lease: '3s' },
-      )
+      skep.worker([
+        fragile.handle(async (job) => {
+          runs++
+          if (job.payload === 1) await job.enqueue(mail, 1, { unique: 'k' })
+        }),
+      ])
     const worker = follow()
     await worker.ready
     const stranger = await openTransaction(world)
     await hold(stranger, 'k')
-    const waiting = await skep.enqueue(parent, 1)
+    const [waiting, behind] = await skep.enqueueMany(fragile, [1, 2])
+    if (waiting === undefined || behind === undefined) throw new Error('Nothing was enqueued.')
     await expect.poll(() => worker.health().unsaved).toBe(1)
 
     await worker.stop({ drain: 0, grace: 0 })
-    expect((await skep.jobs.get(waiting.id))?.state).toBe('running')
+    expect(await skep.jobs.get(waiting.id)).toMatchObject({ state: 'ready', lost: 0, errors: 0 })
+    expect(log.filter((line) => /unique key "k" of queue "mail".* handed back/.test(line))).toHaveLength(1)
     const next = follow()
     await next.ready
+    // Not after the rest of the lease of 30 s.
+    await expect.poll(() => runs, { timeout: 5_000 }).toBe(2)
     await stranger.query('rollback')
-    await waiting.result({ timeout: '60s' })
+    await Promise.all([waiting, behind].map((job) => job.result({ timeout: '20s' })))
 
-    expect(runs).toBe(2)
+    expect(runs).toBe(3)
+    expect(await skep.jobs.get(waiting.id)).toMatchObject({ state: 'done', lost: 0 })
     expect(await world.sql(`select 1 from skep.jobs where queue = 'mail'`)).toHaveLength(1)
   }, 90_000)
 })

@@ -10,6 +10,7 @@ import {
   type Skep,
   type SkepOptions,
   type Store,
+  StoreError,
   silentLogger,
   systemRuntime,
 } from '../../src/index.ts'
@@ -55,6 +56,32 @@ describe('a relay', { timeout: 60_000 }, () => {
 
   const done = (relay: Relay, jobs: RelayedJob[], value: unknown): void =>
     relay.end(jobs.splice(0).map((job) => ({ job, end: { kind: 'done', value } })))
+
+  it('hands back a job whose outcome waits for a held key at a stop, and reports that it was not saved', async () => {
+    const store = memoryStore()
+    const { skep, relay } = begin({
+      store: {
+        ...store,
+        capabilities: { ...store.capabilities, waitsForKeys: true },
+        async settle(call) {
+          if (call.settlements.some(({ enqueue }) => enqueue !== undefined))
+            throw new StoreError('STORE_BUSY', 'Held.')
+          return store.settle(call)
+        },
+      },
+    })
+    await relay.ready
+    const line = lineOf('mail')
+    await relay.open(line)
+    await skep.groups.chain([mail.job({ n: 1 }), mail.job({ n: 2 }, { unique: 'k' })])
+    await vi.waitFor(() => expect(line.jobs).toHaveLength(1), patience)
+    const { id } = line.jobs[0] as RelayedJob
+    done(relay, line.jobs, 1)
+    await relay.stop()
+
+    expect(words).toEqual(['lost'])
+    expect(await skep.jobs.get(id)).toMatchObject({ state: 'ready', lost: 0 })
+  })
 
   it.each(['hints', 'notices'])('serves queues that come and go, with %s', async (how) => {
     const runtime = systemRuntime()

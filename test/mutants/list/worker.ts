@@ -110,6 +110,46 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'settlement-apart-leaves-its-lane',
+    incidents: [],
+    rule: 'R9',
+    file: 'src/worker/store-batcher.ts',
+    find: 'if (!again.includes(parcel)) parcel.onApart?.()',
+    replace: 'void parcel',
+    story: 'The next job of a lane waits for a poll when the one before has enqueued a job with a key.',
+    killedBy: {
+      vitest: 'test/worker/held-settlements.test.ts',
+      test: 'A lane goes on at once after an outcome that could have had to wait for a key',
+    },
+  },
+  {
+    name: 'stop-keeps-held-settlements',
+    incidents: [],
+    rule: 'R17',
+    file: 'src/worker/worker.ts',
+    find: 'await atMost(runtime, HAND_BACK_MS, this.#handBackHeld())',
+    replace: '{}',
+    story:
+      'A worker that stopped keeps the lease of a job whose outcome waits for a held key, and the run counts as lost.',
+    killedBy: {
+      vitest: 'test/worker/held-settlements.test.ts',
+      test: 'keep a stop waiting for ten seconds at most, and are handed back then',
+    },
+  },
+  {
+    name: 'hand-back-of-a-saved-outcome',
+    incidents: [],
+    rule: 'R1',
+    file: 'src/worker/settler.ts',
+    find: 'if (isBack) this.#settled(run, back,',
+    replace: 'if (isBack || outcome !== null) this.#settled(run, back,',
+    story: 'An outcome whose reply was lost counts as handed back, although it is saved.',
+    killedBy: {
+      vitest: 'test/worker/held-settlements.test.ts',
+      test: 'count as saved when a stop finds that only the answer had been lost',
+    },
+  },
+  {
     name: 'worker-listener-loses-the-job',
     incidents: [13],
     rule: 'R2',
