@@ -38,10 +38,14 @@ export async function callOperation(
   let output: unknown
   try {
     const skep = env.skepFor(caller.space)
-    const { redactor, runtime } = env.services
+    const { redactionBudget, redactor, runtime, turns } = env.services
     // Stored data is untrusted: searching it for secrets must not block the process.
-    const services = { ...env.services, redactor: redactor.limited?.(() => runtime.mono()) ?? redactor }
+    const limited = redactor.limited?.(() => runtime.mono(), redactionBudget) ?? redactor
+    const services = { ...env.services, redactor: limited }
+    if (!isChange) await turns.next()
     output = await operation.run(input, { skep, caller, services, signal })
+    // The caller serializes it next.
+    if (!isChange) await turns.next()
   } catch (error) {
     await note('failed', wordsOf(error))
     throw error
