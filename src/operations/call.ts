@@ -1,6 +1,7 @@
 import { type Skep, SkepError } from '../index.ts'
 import type { Guard } from './authorize/guard.ts'
 import { assertMayMatch } from './authorize/matching.ts'
+import { withoutHiddenQueues } from './authorize/taken-ids.ts'
 import type { Caller } from './operation.ts'
 import type { Services } from './services.ts'
 import type { ListedOperation, OperationName } from './table.ts'
@@ -46,7 +47,8 @@ export async function callOperation(
     output = await operation.run(input, { skep, caller, services, signal })
     // The caller serializes it next.
     if (!isChange) await turns.next()
-  } catch (error) {
+  } catch (caught) {
+    const error = withoutHiddenQueues(caller, caught)
     await note('failed', wordsOf(error))
     throw error
   }
