@@ -1,6 +1,7 @@
 import { type Skep, SkepError } from '../index.ts'
 import type { Guard } from './authorize/guard.ts'
 import { assertMayMatch } from './authorize/matching.ts'
+import { withoutHiddenQueues } from './authorize/taken-ids.ts'
 import type { Caller } from './operation.ts'
 import type { Services } from './services.ts'
 import type { ListedOperation, OperationName } from './table.ts'
@@ -38,11 +39,16 @@ export async function callOperation(
   let output: unknown
   try {
     const skep = env.skepFor(caller.space)
-    const { redactor, runtime } = env.services
+    const { redactionBudget, redactor, runtime, turns } = env.services
     // Stored data is untrusted: searching it for secrets must not block the process.
-    const services = { ...env.services, redactor: redactor.limited?.(() => runtime.mono()) ?? redactor }
+    const limited = redactor.limited?.(() => runtime.mono(), redactionBudget) ?? redactor
+    const services = { ...env.services, redactor: limited }
+    if (!isChange) await turns.next()
     output = await operation.run(input, { skep, caller, services, signal })
-  } catch (error) {
+    // The caller serializes it next.
+    if (!isChange) await turns.next()
+  } catch (caught) {
+    const error = withoutHiddenQueues(caller, caught)
     await note('failed', wordsOf(error))
     throw error
   }

@@ -61,7 +61,8 @@ export const runsList = operation({
       ...(attribute === undefined ? {} : { attributes: attributesOf(attribute) }),
     })
     const mine = page.runs.filter((one) => sees(caller, one.flow))
-    return toWire({ runs: mine.map((one) => shownRun(context, one)), cursor: page.cursor })
+    const runs = await context.services.turns.map(mine, (one) => toWire(shownRun(context, one)))
+    return { runs, cursor: page.cursor }
   },
 })
 

@@ -1,10 +1,12 @@
 import type { Runtime, Skep } from '../index.ts'
 import type { Cards } from './authorize/declarations.ts'
 import type { Caller } from './operation.ts'
+import type { SharedBudget } from './redaction/budget.ts'
 import type { Redactor } from './redaction/redact.ts'
 import type { AuditQuery, NewToken } from './schema/inputs.ts'
 import type { AuditEntry, Check, ReceiverSummary, TokenView } from './schema/outputs.ts'
 import type { Lookback } from './system/metrics-window.ts'
+import type { Turns } from './turns.ts'
 
 /** What the server provides to operations beside a Skep. */
 export interface Services {
@@ -18,6 +20,10 @@ export interface Services {
   readonly auditLog: AuditLog
   /** Redacts secrets in outputs. */
   readonly redactor: Redactor
+  /** What all responses may spend on that. */
+  readonly redactionBudget: SharedBudget
+  /** Spreads large responses over the iterations of the event loop. */
+  readonly turns: Turns
   readonly quotas: SpaceQuotas
   readonly alerts: AlertChecks
 }

@@ -14,11 +14,13 @@ import type { Guard } from '../operations/authorize/guard.ts'
 import { type Callable, callOperation } from '../operations/call.ts'
 import type { Caller, Context } from '../operations/operation.ts'
 import { summariesOf } from '../operations/queues/queues.ts'
+import { SharedBudget } from '../operations/redaction/budget.ts'
 import { type OperationName, SCOPES } from '../operations/schema/wire-types.ts'
 import type { Services } from '../operations/services.ts'
 import { Lookback } from '../operations/system/metrics-window.ts'
 import { attentionIn } from '../operations/system/overview.ts'
 import { operationNamed } from '../operations/table.ts'
+import { Turns } from '../operations/turns.ts'
 import { Access } from './access/access.ts'
 import { resolveHooks } from './alerts/options.ts'
 import { AlertWatch } from './alerts/watch.ts'
@@ -95,6 +97,7 @@ export class ServerCore implements Callable {
       closing: this.closing.signal,
       most: resolved.streams,
       redactor: this.services.redactor,
+      redactionBudget: this.services.redactionBudget,
       skepFor: (space) => this.skepFor(space),
       summaries: (one) => summariesOf(this.#contextOf(one)),
       report: (error) => logger.warn('The store could not be looked at for a stream of events.', { error }),
@@ -159,6 +162,8 @@ export class ServerCore implements Callable {
       tokens: this.#access.tokens,
       auditLog: this.#access.audited,
       redactor: this.#access.redactor,
+      redactionBudget: new SharedBudget(),
+      turns: new Turns(this.runtime),
       quotas: this.#access.quotas,
       alerts: this.#alerts,
     }

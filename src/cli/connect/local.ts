@@ -9,11 +9,13 @@ import {
 import { expandScopes } from '../../operations/authorize/authorize.ts'
 import { Cards } from '../../operations/authorize/declarations.ts'
 import type { Caller } from '../../operations/operation.ts'
+import { SharedBudget } from '../../operations/redaction/budget.ts'
 import { SCOPES } from '../../operations/schema/inputs.ts'
 import { toWire, type Wire } from '../../operations/schema/serialize.ts'
 import type { Services, TokenList } from '../../operations/services.ts'
 import { Lookback } from '../../operations/system/metrics-window.ts'
 import { type InputOf, type OperationName, type OutputOf, operationNamed } from '../../operations/table.ts'
+import { Turns } from '../../operations/turns.ts'
 import { ownVersion } from '../version.ts'
 import type { Backend, Sent } from './backend.ts'
 
@@ -86,6 +88,8 @@ function servicesOf(skep: Skep, place: string): Services {
     receivers: { list: async () => [], close: async () => false },
     tokens: tokensOf(skep),
     auditLog: { between: async () => [], list: async () => ({ entries: [], cursor: null }) },
+    redactionBudget: new SharedBudget(),
+    turns: new Turns(runtime),
     redactor: { isOff: true, value: (value) => value, text: (text) => text },
     quotas: { assertEnqueue: async () => {}, assertPayloads: () => {}, assertSchedule: async () => {} },
     alerts: { checks: async () => [] },

@@ -23,7 +23,8 @@ export const jobsList = operation({
     const { states: _states, text: _text, after: _after, before: _before, ...rest } = input
     // Parsing, redacting and serializing a page blocks the process, so its size is bounded.
     const page = await skep.jobs.list({ ...rest, ...filterOf(input), query, pageBytes: LIMITS.pageBytes })
-    return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(context, job)) })
+    const jobs = await context.services.turns.map(page.jobs, (job) => toWire(shownJob(context, job)))
+    return { ...toWire({ ...page, jobs: [] }), jobs }
   },
 })
 

@@ -4,7 +4,7 @@
  * What a key is called decides first, then what a text looks like. What is not hidden stays the very same object, so a large payload
  * without a secret costs a walk and no copy. It is a net and no wall: a secret under the name of `note` is not seen.
  */
-import { Budget } from './budget.ts'
+import { Budget, type SharedBudget } from './budget.ts'
 import { type Secrecy, secretKeys } from './secret-keys.ts'
 import { HIDDEN, hideInText, isGenerated, isSecretOfFlag } from './secret-text.ts'
 
@@ -30,10 +30,10 @@ export interface Redactor {
   /** A text for people, such as the message of an error or a line of a log. */
   text(text: string): string
   /**
-   * The same for one response, which may look for secrets for a limited time. When that is used up, only the first short fields of each
-   * value are still read, and everything else is hidden unread.
+   * The same for one response, which may look for secrets for a limited time, of its own and of what all responses share. When either is
+   * used up, only the first short fields of each value are still read, and everything else is hidden unread.
    */
-  limited?(mono: () => number): Redactor
+  limited?(mono: () => number, shared?: SharedBudget): Redactor
 }
 
 /** Makes what hides secrets, with the usual names and those of the options. */
@@ -42,7 +42,7 @@ export function redactor(options: RedactOptions = {}): Redactor {
   return {
     value: (value) => over(secrecyOf, options, new Budget()).value(value),
     text: (given) => hideInText(given, secrecyOf),
-    limited: (mono) => over(secrecyOf, options, new Budget(mono)),
+    limited: (mono, shared) => over(secrecyOf, options, new Budget(mono, shared)),
   }
 }
 

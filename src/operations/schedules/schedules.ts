@@ -45,7 +45,8 @@ export const schedulesList = operation({
   async run(input, context) {
     const page = await context.skep.schedules.list(input)
     const mine = page.schedules.filter(({ queue }) => sees(context.caller, queue))
-    return { schedules: mine.map((one) => summaryOf(context, one)), cursor: page.cursor }
+    const schedules = await context.services.turns.map(mine, (one) => summaryOf(context, one))
+    return { schedules, cursor: page.cursor }
   },
 })
 

@@ -6,6 +6,7 @@ import {
   type Viewer,
 } from '../../operations/authorize/authorize-output.ts'
 import type { Caller } from '../../operations/operation.ts'
+import type { SharedBudget } from '../../operations/redaction/budget.ts'
 import type { Redactor } from '../../operations/redaction/redact.ts'
 import { toWire } from '../../operations/schema/serialize.ts'
 import type { ServerEvent } from '../../operations/schema/wire-types.ts'
@@ -22,6 +23,7 @@ const APART_MS = 250
 
 export interface EventsEnv extends DeskEnv {
   readonly redactor: Redactor
+  readonly redactionBudget: SharedBudget
   readonly closing: AbortSignal
   /** Streams at once. */
   readonly most: number
@@ -111,10 +113,10 @@ export class Events {
   }
 
   async *#ofJob(caller: Caller, id: string, end: AbortSignal): AsyncGenerator<string> {
-    const { redactor, runtime } = this.#env
+    const { redactionBudget, redactor, runtime } = this.#env
     try {
       for await (const event of this.#env.skepFor(caller.space).jobs.watch(id, { signal: end })) {
-        const limited = redactor.limited?.(() => runtime.mono()) ?? redactor
+        const limited = redactor.limited?.(() => runtime.mono(), redactionBudget) ?? redactor
         const viewer: Viewer = { caller, services: { redactor: limited } }
         const shown = shownEvent(viewer, event)
         if (shown !== null) yield framed({ kind: 'job', event: toWire(shown) })

@@ -12,6 +12,18 @@ const tokens = by('access/tokens')
 /** Doors of the server that somebody left open, or closed to those who may come in. */
 export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
+    name: 'access-taken-id-names-its-queue',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/operations/call.ts',
+    find: 'withoutHiddenQueues(caller, caught)',
+    replace: 'caught',
+    story: 'A token for one queue enqueues with guessed ids and learns the names of all other queues.',
+    killedBy: by('access/taken-ids')(
+      'a taken id does not name a queue that the caller does not see: jobs.enqueue',
+    ),
+  },
+  {
     name: 'access-quota-that-is-no-number',
     incidents: [],
     rule: 'R23',

@@ -38,6 +38,33 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     killedBy: by('hostile', 'hides long texts unread when it has looked for secrets for too long'),
   },
   {
+    name: 'edge-budget-for-each-response-alone',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/operations/redaction/budget.ts',
+    find: ' || this.#shared.isSpent',
+    replace: '',
+    story:
+      'Sixty lists of hostile jobs at once look for secrets for 400 ms each, and the server stops for 20 s.',
+    killedBy: by(
+      'hostile',
+      'is charged to what all responses of a server may spend, which is refilled over time',
+    ),
+  },
+  {
+    name: 'edge-lists-one-after-the-other-without-a-turn',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/operations/turns.ts',
+    find: 'else runtime.timer(tookMs, () => this.#run())',
+    replace: 'else this.#run()',
+    story: 'Large responses leave no time to receivers and health checks for as long as there are any.',
+    killedBy: by(
+      'hostile',
+      'takes its turn in an iteration of the event loop of its own, and rests as long as the turn took',
+    ),
+  },
+  {
     name: 'edge-short-texts-are-free',
     incidents: [],
     rule: 'R23',

@@ -1,5 +1,7 @@
 /** Texts that somebody stores to stop the server: every pattern that runs over them takes time in proportion to their length. */
+import { execFile } from 'node:child_process'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { masker } from '../../../src/cli/format/mask.ts'
 import { fingerprintOf } from '../../../src/core/jobs/fingerprint.ts'
@@ -8,8 +10,9 @@ import { create } from '../../../src/core/jobs/transitions.ts'
 import { matches } from '../../../src/core/lanes/holds.ts'
 import { matches as fits } from '../../../src/core/query/match.ts'
 import { LIMITS, parseQuery, printQuery, queue } from '../../../src/index.ts'
-import { BUDGET_MS } from '../../../src/operations/redaction/budget.ts'
+import { BUDGET_MS, SharedBudget } from '../../../src/operations/redaction/budget.ts'
 import { HIDDEN, redactor } from '../../../src/operations/redaction/redact.ts'
+import { Turns } from '../../../src/operations/turns.ts'
 import { startServer } from '../support.ts'
 
 const usual = redactor()
@@ -424,6 +427,88 @@ describe('a response', () => {
     expect(delay.max / 1e6).toBeLessThan(10 * BUDGET_MS)
     expect(bytes).toBeLessThan(1.5 * LIMITS.pageBytes)
     expect(first.cursor).not.toBeNull()
+  })
+
+  it('is charged to what all responses of a server may spend, which is refilled over time', () => {
+    let now = 0
+    const shared = new SharedBudget()
+    const shownAt = (at: number): unknown[] => {
+      now = at
+      // Each look at the clock is 30 ms later: a text takes that long.
+      const limited = usual.limited?.(() => (now += 30), shared) as typeof usual
+      return Array.from({ length: 40 }, () => limited.text('x'.repeat(100)))
+    }
+
+    expect(shownAt(0)).toContain('x'.repeat(100))
+    expect(new Set(shownAt(now))).toEqual(new Set([HIDDEN]))
+    expect(shownAt(now + 4_000)).toContain('x'.repeat(100))
+  })
+
+  it('takes its turn in an iteration of the event loop of its own, and rests as long as the turn took', async () => {
+    let now = 0
+    const deferred: (() => void)[] = []
+    const timers: [ms: number, run: () => void][] = []
+    const turns = new Turns({
+      mono: () => now,
+      defer: (run) => void deferred.push(run),
+      timer: (ms, run) => {
+        timers.push([ms, run])
+        return () => {}
+      },
+    })
+    const done: string[] = []
+    const work = async (name: string): Promise<void> => {
+      await turns.next()
+      now += 100
+      done.push(name)
+    }
+    const iterate = async (): Promise<void> => {
+      for (const run of deferred.splice(0)) run()
+      await Promise.resolve()
+      await Promise.resolve()
+    }
+    void work('a')
+    void work('b')
+
+    await iterate()
+    expect(done).toEqual(['a'])
+    await iterate()
+    await iterate()
+    expect(done).toEqual(['a'])
+    expect(timers.map(([ms]) => ms)).toEqual([100])
+    timers[0]?.[1]()
+    await iterate()
+    expect(done).toEqual(['a', 'b'])
+  })
+
+  it('leaves the event loop free between ten lists of many keys at once', async () => {
+    const { skep, url } = await startServer()
+    const payloads = Array.from({ length: 40 }, (_, job) =>
+      Object.fromEntries(
+        Array.from({ length: 4_900 }, (_, k) => [`my${k}passwordx${job}`, `password: token=${k}`]),
+      ),
+    )
+    await skep.enqueueMany(queue('mail'), payloads)
+    // In a process of its own, so that all requests are there when the first one is answered.
+    const script = `await Promise.all(Array.from({ length: Number(process.argv[2]) }, async () => {
+      const response = await fetch(process.argv[1])
+      if (response.status !== 200) throw new Error(await response.text())
+      await response.arrayBuffer()
+    }))`
+    const blockedMs = async (lists: number): Promise<number> => {
+      const delay = monitorEventLoopDelay({ resolution: 10 })
+      delay.enable()
+      const flags = ['--input-type=module', '-e', script, `${url}/api/v1/jobs?limit=200`, String(lists)]
+      await promisify(execFile)(process.execPath, flags)
+      delay.disable()
+      return delay.max / 1e6
+    }
+
+    const one = await blockedMs(1)
+    const ten = await blockedMs(10)
+
+    // It was the sum of all ten.
+    expect(ten, `one list blocks ${one} ms`).toBeLessThan(3 * Math.max(one, BUDGET_MS / 2))
   })
 
   it.each([
