@@ -26,7 +26,7 @@ import {
   OpenGroup,
   type OpenGroupOptions,
 } from './handle.ts'
-import { insertTogether, type TogetherEnv } from './insert-with-groups.ts'
+import { type CountedEnv, insertTogether } from './insert-with-groups.ts'
 import {
   type DraftOptions,
   type GroupEnv,
@@ -49,7 +49,7 @@ export interface GroupView {
   readonly endedAt: Date | null
 }
 
-export interface GroupsEnv extends GroupEnv, TogetherEnv {
+export interface GroupsEnv extends GroupEnv, CountedEnv {
   readonly ready: () => Promise<unknown>
   readonly awaitingGroups: Awaiting<Group>
   readonly results: Results
@@ -149,10 +149,13 @@ export class Groups {
   ): Promise<GroupHandle<Result>> {
     assertOptions(GROUP_KEYS, given)
     const { tx, ...options } = given
-    const { group, jobs } = await makeGroup(this.#env, drafts, options)
-    await this.#env.readyToWrite()
-    await insertTogether(this.#env, { jobs, groups: [group], fresh: true }, tx)
-    return new GroupHandle(this, group.id, { nextId: nextOf(group) })
+    const { calls } = this.#env
+    return calls.run(async () => {
+      const { group, jobs } = await calls.unlessClosed(makeGroup(this.#env, drafts, options))
+      await this.#env.readyToWrite()
+      await insertTogether(this.#env, { jobs, groups: [group], fresh: true }, tx)
+      return new GroupHandle(this, group.id, { nextId: nextOf(group) })
+    })
   }
 
   /**
@@ -164,10 +167,13 @@ export class Groups {
     const { tx, ...options } = given
     const group = this.keyed<Result>(key)
     assertOpenable(options)
-    const made = await groupOf(this.#env, group.id, OPEN, options)
-    await this.#env.readyToWrite()
-    await insertTogether(this.#env, { jobs: [], groups: [made] }, tx)
-    return group
+    const { calls } = this.#env
+    return calls.run(async () => {
+      const made = await calls.unlessClosed(groupOf(this.#env, group.id, OPEN, options))
+      await this.#env.readyToWrite()
+      await insertTogether(this.#env, { jobs: [], groups: [made] }, tx)
+      return group
+    })
   }
 
   /** The group that was opened with this key. Nothing is read. */
@@ -184,10 +190,13 @@ export class Groups {
     assertOptions(CHAIN_KEYS, given)
     const { tx, ...options } = given
     if (drafts.length === 0) throw new SkepError('OPTION_INVALID', 'A chain needs at least one job.')
-    const { groups, jobs, last } = await makeChain(this.#env, drafts, options)
-    await this.#env.readyToWrite()
-    await insertTogether(this.#env, { jobs, groups, fresh: true }, tx)
-    return new GroupHandle(this, last, { gives: 'last', pieces: groups.map(({ id }) => id) })
+    const { calls } = this.#env
+    return calls.run(async () => {
+      const { groups, jobs, last } = await calls.unlessClosed(makeChain(this.#env, drafts, options))
+      await this.#env.readyToWrite()
+      await insertTogether(this.#env, { jobs, groups, fresh: true }, tx)
+      return new GroupHandle(this, last, { gives: 'last', pieces: groups.map(({ id }) => id) })
+    })
   }
 
   /** Many jobs, and then one with all their results. */
