@@ -52,6 +52,8 @@ export interface GroupView {
 export interface GroupsEnv extends GroupEnv, CountedEnv {
   readonly ready: () => Promise<unknown>
   readonly awaitingGroups: Awaiting<Group>
+  /** The store with the patience of an enqueue. */
+  readonly patient: Pick<Store, 'getGroups'>
   readonly results: Results
   /** With the patience of an enqueue. */
   readonly readyToWrite: () => Promise<unknown>
@@ -160,7 +162,8 @@ export class Groups {
 
   /**
    * Opens a group that others find by its key, and that members join over time. Nothing follows before it is sealed and
-   * all have ended. To open it again does nothing: what it was opened with first counts.
+   * all have ended. To open it again does nothing: what it was opened with first counts, also for `nextId`. With `tx` the `nextId`
+   * is that of this call, because the transaction has not been committed.
    */
   async open<Result = unknown>(key: string, given: OpenGroupOptions = {}): Promise<OpenGroup<Result>> {
     assertOptions(OPEN_KEYS, given)
@@ -172,11 +175,19 @@ export class Groups {
       const made = await calls.unlessClosed(groupOf(this.#env, group.id, OPEN, options))
       await this.#env.readyToWrite()
       await insertTogether(this.#env, { jobs: [], groups: [made] }, tx)
-      return group
+      return new OpenGroup<Result>(this, this.#env, key, group.id, await this.#nextOfOpen(made, tx))
     })
   }
 
-  /** The group that was opened with this key. Nothing is read. */
+  /** An earlier call may have opened the group, and then it is followed by the job of that one. */
+  async #nextOfOpen(made: NewGroup, tx: unknown): Promise<string | null> {
+    // What a transaction has written is not visible to others, and it may hold the only connection.
+    if (tx !== undefined) return nextOf(made)
+    const { groups } = await this.#env.patient.getGroups({ space: made.space, ids: [made.id] })
+    return nextOf(groups[0] ?? made)
+  }
+
+  /** The group that was opened with this key. Nothing is read, so `nextId` is null. */
   keyed<Result = unknown>(key: string): OpenGroup<Result> {
     assertKey('key', key)
     return new OpenGroup(this, this.#env, key, keyedGroup(this.#env.space, key))
@@ -369,7 +380,7 @@ export class Groups {
 
 /** Without a failing member a group of this kind has one success, and it follows it. */
 function nextOf({ need, jobs }: NewGroup): string | null {
-  return (need === 0 ? jobs.settled : jobs.success)?.id ?? null
+  return (jobs.success ?? (need === 0 ? jobs.settled : undefined))?.id ?? null
 }
 
 /** A member that was retried after all had ended. */

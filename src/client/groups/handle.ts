@@ -86,8 +86,8 @@ export class OpenGroup<Result = unknown> extends GroupHandle<Result> {
   readonly key: string
   readonly #env: GroupsEnv
 
-  constructor(groups: Groups, env: GroupsEnv, key: string, id: string) {
-    super(groups, id)
+  constructor(groups: Groups, env: GroupsEnv, key: string, id: string, nextId: string | null = null) {
+    super(groups, id, { nextId })
     this.#env = env
     this.key = key
   }
