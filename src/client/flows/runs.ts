@@ -4,7 +4,7 @@ import type { NewRun, Run, RunStatus } from '../../core/flows/runs.ts'
 import { encodeJson } from '../../core/json/payload.ts'
 import { LIMITS } from '../../core/limits.ts'
 import { assertJobId, assertKey, assertName, show } from '../../core/names.ts'
-import { assertOptions, optionKeys } from '../../core/options.ts'
+import { assertOptions, assertText, optionKeys } from '../../core/options.ts'
 import type { Tree } from '../../flows/definition.ts'
 import type { Maker } from '../../flows/next-move.ts'
 import { readPosition, startOf } from '../../flows/position.ts'
@@ -141,8 +141,8 @@ export class RunHandle<Result = unknown> {
   }
 
   /**
-   * Lets it go on after it has ended: at the step that failed, or from the step you name, with the state as it is. False
-   * if it is running.
+   * Lets it go on after it has ended: at the step that failed, or from the step you name, with the state as it is. A run that is
+   * done runs again only from a step you name. False if it is running, or if it is done and `from` is missing.
    */
   async retry(options: { readonly from?: string } = {}): Promise<boolean> {
     assertOptions(RETRY_KEYS, options)
@@ -316,6 +316,7 @@ export class Runs {
 
   async cancel(id: string, reason: string): Promise<boolean> {
     assertJobId(id)
+    assertText('run.cancel()', 'reason', reason)
     await this.#env.readyToWrite()
     return cancelRun({ ...this.#env, store: this.#env.patient }, id, reason)
   }
