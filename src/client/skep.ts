@@ -18,6 +18,7 @@ import { Emitter } from '../runtime/emitter.ts'
 import type { Instrumentation } from '../runtime/instrumentation.ts'
 import { consoleLogger, harmless, type Logger } from '../runtime/logger.ts'
 import { type Runtime, systemRuntime } from '../runtime/runtime.ts'
+import { atMost, LONGEST_RETRY_MS } from '../runtime/supervise.ts'
 import type { RecordStore } from '../store/records.ts'
 import type { Durability, InsertResult, Store } from '../store/store.ts'
 import { assertEvent } from '../worker/event-names.ts'
@@ -28,6 +29,7 @@ import { countInserted } from '../worker/settler.ts'
 import { assertParts } from './assert-parts.ts'
 import { Bulk } from './bulk/bulk.ts'
 import { BulkBook } from './bulk/record.ts'
+import { CallsUnderWay } from './calls-under-way.ts'
 import type { ClientEnv } from './client-env.ts'
 import { type DoctorReport, examine } from './doctor.ts'
 import { Enqueuer } from './enqueue/batcher.ts'
@@ -168,6 +170,7 @@ export class Skep {
   readonly #awaitingRuns: Awaiting<Run>
   readonly #awaitingGroups: Awaiting<Group>
   readonly #workerEnv: StartWorkerEnv
+  readonly #calls = new CallsUnderWay()
   readonly #running = new Set<Pick<Worker, 'id' | 'stop'>>()
   /** Ends every wait on close. */
   readonly #end = new AbortController()
@@ -243,7 +246,7 @@ export class Skep {
       countInserted(meter, jobs, results)
     const tellsEarly = options.notifier === undefined && store.capabilities.tellsInOrder === true
     this.#enqueuer = new Enqueuer({ ...env, timeoutMs: patienceMs, tellsEarly, onInserted })
-    const inserting = { ...env, enqueuer: this.#enqueuer, laterHints: this.#laterHints }
+    const inserting = { ...env, enqueuer: this.#enqueuer, laterHints: this.#laterHints, calls: this.#calls }
     this.#producer = new Producer({
       ...inserting,
       telemetry,
@@ -304,13 +307,13 @@ export class Skep {
    */
   async ready(): Promise<Durability> {
     if (this.#closed) throw closedError()
-    return this.#opening.ready()
+    return this.#opening.isReady ? this.#opening.ready() : this.#calls.unlessClosed(this.#opening.ready())
   }
 
   /** Like {@link ready}, but keeps trying for the enqueue timeout. */
   async #readyToWrite(): Promise<void> {
     if (this.#closed) throw closedError()
-    await this.#opening.readyToWrite()
+    if (!this.#opening.isReady) await this.#calls.unlessClosed(this.#opening.readyToWrite())
   }
 
   #assertOpen(): void {
@@ -413,8 +416,9 @@ export class Skep {
   }
 
   /**
-   * Drains and stops the workers, waits for enqueues under way, and closes the store with the last Skep that uses it. A notifier
-   * that you passed stays open. Closing twice is fine.
+   * Drains and stops the workers, waits for enqueues, starts and groups under way, at most the `enqueueTimeout`, and closes the store
+   * with the last Skep that uses it. Calls made afterwards reject with `CLOSED`. A notifier that you passed stays open. Closing
+   * twice is fine.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -424,9 +428,15 @@ export class Skep {
   async #close(): Promise<void> {
     // Running handlers may need everything else: closing it first would cost their jobs an attempt.
     if (this.#running.size > 0) await Promise.all([...this.#running].map((worker) => worker.stop()))
+    this.#calls.refuse(closedError())
     await this.bulk.close()
+    const { runtime, patienceMs } = this.#env
+    const giveUpAt = runtime.mono() + patienceMs + LONGEST_RETRY_MS
+    // Opening a store takes some time, however short the timeout is.
+    await atMost(runtime, Math.max(1_000, patienceMs), this.#calls.idle())
     this.#closed = true
-    await this.#enqueuer.close(closedError())
+    this.#calls.abandon(closedError())
+    await this.#enqueuer.close(closedError(), Math.max(0, giveUpAt - runtime.mono()))
     await this.#history?.stop()
     this.#laterHints.flush()
     this.#end.abort(closedError())

@@ -53,6 +53,14 @@ export function assertFlags(place: string, flags: Readonly<Record<string, unknow
   }
 }
 
+/** Rejects a value that is not a string: an object with a misspelt option would be stored as the text. */
+export function assertText(place: string, name: string, text: unknown): void {
+  if (text === undefined || typeof text === 'string') return
+  throw new SkepError('OPTION_INVALID', `${name} of ${place} is ${show(text)}; use a string.`, {
+    facts: { place, name },
+  })
+}
+
 function refuseValue({ place, keys }: OptionKeys, options: unknown): never {
   throw new SkepError(
     'OPTION_INVALID',

@@ -1,7 +1,8 @@
-import { messageOf } from '../core/errors.ts'
+import { messageOf, SkepError } from '../core/errors.ts'
 import type { Outcome } from '../core/flows/groups.ts'
 import type { NewRun, Run, RunMove } from '../core/flows/runs.ts'
 import { runTakenError, takenRunsIn } from '../core/jobs/taken-ids.ts'
+import { show } from '../core/names.ts'
 import type { Store } from '../store/store.ts'
 import type { Tree } from './definition.ts'
 import { advance, BEGIN, giveUp, type Happening, isAwaited, type Maker } from './next-move.ts'
@@ -204,6 +205,16 @@ const QUEUE = /^flow(?:\.\d+)?:(.+)$/
 
 export function flowQueue(name: string, version: number): string {
   return version === 1 ? `flow:${name}` : `flow.${version}:${name}`
+}
+
+/** Rejects a queue of control jobs: a job of another origin in it names no run, so it would be removed without a trace. */
+export function assertOrdinaryQueue(queue: string, problem: string, remedy: string): void {
+  if (!queue.startsWith('flow') || flowOfQueue(queue) === null) return
+  throw new SkepError(
+    'OPTION_INVALID',
+    `Queue ${show(queue)} moves the runs of a flow on; ${problem}. ${remedy}`,
+    { facts: { queue } },
+  )
 }
 
 /** The flow of a queue of control jobs, also for its branches; null for other queues. */

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { createSkep, queue, silentLogger } from '../../src/index.ts'
+import { createSkep, flow, queue, type SkepError, type Store, silentLogger } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
 import { codeOf, gate, openScene } from '../worker/support/scene.ts'
+import { openSkep, openStore, STORES } from './support/stores.ts'
 
 const mail = queue<number, number>('mail')
 
@@ -128,11 +129,86 @@ describe('closing', () => {
     const enqueued = scene.skep.enqueue(slow, 1)
     enqueued.catch(() => {})
 
-    await scene.skep.close()
-    check.open(true)
+    await scene.through(scene.skep.close())
 
+    // At once, although the schema is still checking.
     expect(await codeOf(enqueued)).toBe('CLOSED')
+    check.open(true)
+    await scene.advance(1)
     expect(scene.faults.count('insert')).toBe(0)
+  })
+
+  it('rejects what waits for a store that never opens, at the latest after the enqueueTimeout', async () => {
+    const scene = openScene({ enqueueTimeout: '3s' })
+    scene.faults.choose((operation) => (operation === 'ready' ? 'hang' : null))
+    const enqueued = codeOf(scene.skep.enqueue(mail, 1))
+    const listed = codeOf(scene.skep.jobs.list())
+    const copied = codeOf(scene.skep.jobs.copy('01a31c50-0000-7000-8000-0000000000aa'))
+    const before = scene.runtime.mono()
+
+    await scene.through(scene.skep.close())
+
+    expect(scene.runtime.mono() - before).toBeLessThan(3_500)
+    expect(await enqueued).toMatch(/^(?:CLOSED|STORE_UNAVAILABLE)$/)
+    expect(await Promise.all([listed, copied])).toContain('CLOSED')
+    expect(await codeOf(scene.skep.enqueue(mail, 1))).toBe('CLOSED')
+    expect(scene.faults.count('insert')).toBe(0)
+  })
+
+  it.each(STORES)('waits for the first calls of a program, and refuses those after it: %s', async (name) => {
+    const open = await openStore(name)
+    const reader = openSkep(open)
+    const opened = gate()
+    // As a store on a slow network: it opens later than close() is called.
+    const store: Store = Object.assign(Object.create(open) as Store, {
+      ready: async () => {
+        await opened.promise
+        return open.ready()
+      },
+      close: async () => {},
+    })
+    const skep = createSkep({ store, logger: silentLogger })
+    const order = flow('order', (f) => f.input<object>().step(queue<object>('other')))
+    const before = [
+      skep.enqueue(mail, 1),
+      skep.enqueueMany(mail, [2, 3]),
+      skep.start(order, {}),
+      skep.groups.group([mail.job(4)]),
+      skep.groups.chain([mail.job(5)]),
+      skep.groups.open('mails').then((group) => group.id),
+    ].map((call) =>
+      (call as Promise<unknown>).then(
+        () => 'saved',
+        (error: SkepError) => error.code,
+      ),
+    )
+
+    const closed = skep.close()
+    const after = [
+      () => skep.enqueue(mail, 1),
+      () => skep.enqueueMany(mail, [2, 3]),
+      () => skep.start(order, {}),
+      () => skep.groups.group([mail.job(4)]),
+      () => skep.groups.keyed('mails').add([mail.job(5)]),
+    ].map((call) => codeOf(call()))
+    expect(await Promise.all(after)).toEqual(after.map(() => 'CLOSED'))
+    opened.open()
+    await closed
+
+    expect(await Promise.all(before)).toEqual(before.map(() => 'saved'))
+    expect(await reader.queues.list([mail])).toMatchObject([{ ready: 5 }])
+  })
+
+  it.each(STORES)('right after the first enqueue of a real client saves it: %s', async (name) => {
+    const store = await openStore(name)
+    const reader = openSkep(store)
+    const skep = createSkep({ store, logger: silentLogger })
+
+    const enqueued = skep.enqueue(mail, 1)
+    await skep.close()
+
+    await expect(enqueued).resolves.toMatchObject({ duplicate: false })
+    expect(await reader.queues.list([mail])).toMatchObject([{ ready: 1 }])
   })
 
   it('lets handlers that still run enqueue and ask until they are done, so that it costs no job a try', async () => {

@@ -124,6 +124,7 @@ const CALLS: Readonly<Record<string, (scene: Scene) => unknown>> = {
   'queues.unblock': ({ skep }) => skep.queues.unblock(mail, wrong),
   'jobs.cancel': ({ skep }) => skep.jobs.cancel(id, wrong),
   'cancel, target': ({ skep }) => skep.jobs.cancel({ queue: 'mail', ...wrong }),
+  'jobs.reschedule': ({ skep }) => skep.jobs.reschedule(id, { delay: '1h', ...wrong }),
   'jobs.bury': ({ skep }) => skep.jobs.bury(id, wrong),
   'jobs.prioritize': ({ skep }) => skep.jobs.prioritize(id, 1, wrong),
   'workers.pause': ({ skep }) => skep.workers.pause(id, wrong),

@@ -141,13 +141,13 @@ export class Enqueuer {
   }
 
   /** Takes no more jobs. Resolves when all that were handed in have an answer, or have had their time. */
-  async close(error: unknown): Promise<void> {
+  async close(error: unknown, timeoutMs = this.#patience.patienceMs + LONGEST_RETRY_MS): Promise<void> {
     this.#closed = { error }
-    await Promise.all([this.#keyed?.close(error), this.#drain(error)])
+    await Promise.all([this.#keyed?.close(error, timeoutMs), this.#drain(error, timeoutMs)])
   }
 
-  async #drain(error: unknown): Promise<void> {
-    await atMost(this.#runtime, this.#patience.patienceMs + LONGEST_RETRY_MS, this.#flushed())
+  async #drain(error: unknown, timeoutMs: number): Promise<void> {
+    await atMost(this.#runtime, timeoutMs, this.#flushed())
     for (const order of this.#orders.splice(0)) order.reject(error)
   }
 

@@ -4,9 +4,9 @@ import type { Group } from '../../core/flows/groups.ts'
 import { type Ancestry, mayRejoin, type Run } from '../../core/flows/runs.ts'
 import { COPY_HEADER, type Job, type NewJob } from '../../core/jobs/job.ts'
 import { encodeHeaders, encodeJson } from '../../core/json/payload.ts'
-import { assertName, show } from '../../core/names.ts'
+import { assertName } from '../../core/names.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
-import { flowOfQueue } from '../../flows/control-jobs.ts'
+import { assertOrdinaryQueue } from '../../flows/control-jobs.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import type { Store } from '../../store/store.ts'
 import { readValue } from '../../worker/events.ts'
@@ -38,12 +38,7 @@ export function copyOf(
   const { queue = job.queue, by } = options
   assertName('Queue', queue)
   for (const name of [queue, job.queue]) {
-    if (flowOfQueue(name) === null) continue
-    throw new SkepError(
-      'OPTION_INVALID',
-      `Queue ${show(name)} moves the runs of a flow on; its jobs cannot be copied. Start the flow again, or retry the run.`,
-      { facts: { queue: name } },
-    )
+    assertOrdinaryQueue(name, 'its jobs cannot be copied', 'Start the flow again, or retry the run.')
   }
   const payload =
     options.payload !== undefined ? encodeJson('payload', options.payload, env.payloadBytes) : job.payload

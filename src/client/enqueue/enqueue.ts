@@ -12,7 +12,7 @@ import type { Instrumentation } from '../../runtime/instrumentation.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { assertWhole } from '../../worker/options.ts'
 import { assertCost } from '../queues/lane-options.ts'
-import { type Queue, timeoutMs } from '../queues/queue.ts'
+import { assertEnqueuable, type Queue, timeoutMs } from '../queues/queue.ts'
 import { resolveUnique, type UniqueOptions } from './unique.ts'
 
 export interface EnqueueOptions {
@@ -82,6 +82,7 @@ interface PrepareEnv {
 export function makePrepare(env: PrepareEnv): Prepare {
   return (queue, payload, options, member = null, text) => {
     if (typeof queue?.name !== 'string' || queue.lanes === undefined) throw notDeclared(queue)
+    if (queue.name.startsWith('flow')) assertEnqueuable(queue)
     assertOptions(ENQUEUE_KEYS, options)
     const checked = queue.check?.(payload)
     if (!(checked instanceof Promise)) {
@@ -191,6 +192,7 @@ export function assertJobOptions(
   queue: Pick<Queue<never>, 'name' | 'priority' | 'lanes'>,
   options: Omit<EnqueueOptions, 'tx' | 'unique'>,
 ): void {
+  assertEnqueuable(queue)
   assertPlace(queue, options)
   if (options.runAt !== undefined) moment(options.runAt)
   encodeOverrides(options)

@@ -1,6 +1,7 @@
 import type { NewJob } from '../../core/jobs/job.ts'
 import type { Instrumentation } from '../../runtime/instrumentation.ts'
 import type { InsertResult } from '../../store/store.ts'
+import type { CallsUnderWay } from '../calls-under-way.ts'
 import type { ClientEnv } from '../client-env.ts'
 import { type HandleOrigin, JobHandle } from '../jobs/handle.ts'
 import type { Queue } from '../queues/queue.ts'
@@ -11,6 +12,7 @@ import { type LaterHints, transactionOf } from './transaction.ts'
 
 export interface ProducerEnv extends ClientEnv {
   readonly enqueuer: Enqueuer
+  readonly calls: CallsUnderWay
   readonly laterHints: LaterHints
   readonly telemetry: Instrumentation | null
   readonly origin: HandleOrigin
@@ -30,14 +32,19 @@ export class Producer {
     this.#discarding = { ...env.origin, discards: true }
   }
 
-  enqueue<Input, Result, Output>(
+  async enqueue<Input, Result, Output>(
     queue: Queue<Input, Result, Output>,
     payload: Input,
     options: EnqueueOptions,
   ): Promise<JobHandle<Result>> {
-    const { telemetry } = this.#env
-    if (telemetry === null) return this.#enqueueOne(queue, payload, options)
-    return telemetry.send(queue.name, (made) => this.#enqueueOne(queue, payload, options, made))
+    const { telemetry, calls } = this.#env
+    calls.begin()
+    try {
+      if (telemetry === null) return await this.#enqueueOne(queue, payload, options)
+      return await telemetry.send(queue.name, (made) => this.#enqueueOne(queue, payload, options, made))
+    } finally {
+      calls.end()
+    }
   }
 
   async #enqueueOne<Input, Result, Output>(
@@ -48,7 +55,7 @@ export class Producer {
   ): Promise<JobHandle<Result>> {
     // First, so that the payload is what it was at the call, even if the caller changes the object while the store opens.
     const prepared = this.#env.prepare(queue, payload, options)
-    const job = prepared instanceof Promise ? await prepared : prepared
+    const job = prepared instanceof Promise ? await this.#env.calls.unlessClosed(prepared) : prepared
     made?.([job])
     if (!this.#env.isReady()) await this.#env.readyToWrite()
     const hasId = options.id !== undefined
@@ -59,14 +66,19 @@ export class Producer {
     return this.#handle(queue, job, result as InsertResult, hasId)
   }
 
-  enqueueMany<Input, Result, Output>(
+  async enqueueMany<Input, Result, Output>(
     queue: Queue<Input, Result, Output>,
     items: readonly Input[],
     options: EnqueueManyOptions<Input>,
   ): Promise<JobHandle<Result>[]> {
-    const { telemetry } = this.#env
-    if (telemetry === null) return this.#enqueueAll(queue, items, options)
-    return telemetry.send(queue.name, (made) => this.#enqueueAll(queue, items, options, made))
+    const { telemetry, calls } = this.#env
+    calls.begin()
+    try {
+      if (telemetry === null) return await this.#enqueueAll(queue, items, options)
+      return await telemetry.send(queue.name, (made) => this.#enqueueAll(queue, items, options, made))
+    } finally {
+      calls.end()
+    }
   }
 
   async #enqueueAll<Input, Result, Output>(
@@ -76,7 +88,8 @@ export class Producer {
     made?: (jobs: readonly NewJob[]) => void,
   ): Promise<JobHandle<Result>[]> {
     const { tx } = options
-    const { jobs, chosen } = await prepareMany(this.#env.prepare, queue, items, options)
+    const preparing = prepareMany(this.#env.prepare, queue, items, options)
+    const { jobs, chosen } = await this.#env.calls.unlessClosed(preparing)
     made?.(jobs)
     if (!this.#env.isReady()) await this.#env.readyToWrite()
     if (jobs.length === 0) return []

@@ -66,12 +66,13 @@ export class KeyedInserts {
   }
 
   /** Resolves when all that were handed in have an answer, or have had their time. */
-  async close(error: unknown): Promise<void> {
+  async close(error: unknown, timeoutMs = this.#timeoutMs + LONGEST_RETRY_MS): Promise<void> {
+    const giveUpAt = this.#runtime.mono() + timeoutMs
     if (this.#pending > 0) {
       const idle = new Promise<void>((resolve) => this.#onIdle.push(resolve))
-      await atMost(this.#runtime, this.#timeoutMs + LONGEST_RETRY_MS, idle)
+      await atMost(this.#runtime, timeoutMs, idle)
     }
-    await this.#line.close(error)
+    await this.#line.close(error, Math.max(0, giveUpAt - this.#runtime.mono()))
   }
 
   async #insert(jobs: readonly NewJob[], known: boolean, made?: Made): Promise<readonly InsertResult[]> {

@@ -44,7 +44,8 @@ export async function cancelRun(env: CancelEnv, id: string, reason: string): Pro
 }
 
 /**
- * Lets a run that has ended go on: at the step at which it stands, or at another. False if it is running, or there is none.
+ * Lets a run that has ended go on: at the step at which it stands, or at another. False if it is running, if it is done and no
+ * step is given, or if there is none.
  * What was undone is done again.
  */
 export async function retryRun(
@@ -55,6 +56,8 @@ export async function retryRun(
   const { store, space, notifier, maker } = env
   const run = (await store.getRuns({ space, ids: [id] })).runs[0]
   if (!run || run.status === 'running') return false
+  // It has no step left to run: only the caller knows which one is meant.
+  if (run.status === 'done' && from === undefined) return false
   const stood = readPosition(run.position)
   const control = maker.control(stood, id, BEGIN, 0)
   const position: Position = {

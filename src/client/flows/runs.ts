@@ -4,7 +4,7 @@ import type { NewRun, Run, RunStatus } from '../../core/flows/runs.ts'
 import { encodeJson } from '../../core/json/payload.ts'
 import { LIMITS } from '../../core/limits.ts'
 import { assertJobId, assertKey, assertName, show } from '../../core/names.ts'
-import { assertOptions, optionKeys } from '../../core/options.ts'
+import { assertOptions, assertText, optionKeys } from '../../core/options.ts'
 import type { Tree } from '../../flows/definition.ts'
 import type { Maker } from '../../flows/next-move.ts'
 import { readPosition, startOf } from '../../flows/position.ts'
@@ -16,7 +16,7 @@ import type { CountRunsReply, Enqueued } from '../../store/flows.ts'
 import type { Store } from '../../store/store.ts'
 import { assertWhole } from '../../worker/options.ts'
 import { type Explanation, explainAny } from '../explain/explain.ts'
-import { insertTogether, type TogetherEnv } from '../groups/insert-with-groups.ts'
+import { type CountedEnv, insertTogether } from '../groups/insert-with-groups.ts'
 import type { Awaiting } from '../jobs/results.ts'
 import { branchesOf, type RunBranch } from './branches.ts'
 import { cancelRun, retryRun } from './change-runs.ts'
@@ -75,7 +75,7 @@ const COUNTS_KEYS = optionKeys<NonNullable<Parameters<Runs['counts']>[0]>>('runs
 const FLOWS_KEYS = optionKeys<{ name?: string }>('runs.flows()', { name: true })
 const RETRY_KEYS = optionKeys<{ from?: string }>('retry()', { from: true })
 
-export interface RunsEnv extends TogetherEnv {
+export interface RunsEnv extends CountedEnv {
   readonly notifier: Notifier
   readonly space: string
   readonly maker: Maker
@@ -141,8 +141,8 @@ export class RunHandle<Result = unknown> {
   }
 
   /**
-   * Lets it go on after it has ended: at the step that failed, or from the step you name, with the state as it is. False
-   * if it is running.
+   * Lets it go on after it has ended: at the step that failed, or from the step you name, with the state as it is. A run that is
+   * done runs again only from a step you name. False if it is running, or if it is done and `from` is missing.
    */
   async retry(options: { readonly from?: string } = {}): Promise<boolean> {
     assertOptions(RETRY_KEYS, options)
@@ -172,11 +172,16 @@ export class Runs {
       )
     }
     assertOptions(START_KEYS, options)
-    const { priority = 0, id, tx } = options
+    const { priority = 0, id } = options
     assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
     if (id !== undefined) assertJobId(id)
+    return this.#env.calls.run(() => this.#start(tree, input, options))
+  }
+
+  async #start<Result>(tree: Tree, input: unknown, options: StartOptions): Promise<RunHandle<Result>> {
+    const { id, tx } = options
     const made = this.#newRun(tree, input, options)
-    const call = await startCall(tree, made, options, this.#env.maker)
+    const call = await this.#env.calls.unlessClosed(startCall(tree, made, options, this.#env.maker))
     await this.#env.readyToWrite()
     // Not beside a transaction that is open: it may keep all others from writing. Workers put it as well. A start does not wait
     // for a store that takes its time with this.
@@ -311,6 +316,7 @@ export class Runs {
 
   async cancel(id: string, reason: string): Promise<boolean> {
     assertJobId(id)
+    assertText('run.cancel()', 'reason', reason)
     await this.#env.readyToWrite()
     return cancelRun({ ...this.#env, store: this.#env.patient }, id, reason)
   }

@@ -26,7 +26,7 @@ import {
   OpenGroup,
   type OpenGroupOptions,
 } from './handle.ts'
-import { insertTogether, type TogetherEnv } from './insert-with-groups.ts'
+import { type CountedEnv, insertTogether } from './insert-with-groups.ts'
 import {
   type DraftOptions,
   type GroupEnv,
@@ -49,9 +49,11 @@ export interface GroupView {
   readonly endedAt: Date | null
 }
 
-export interface GroupsEnv extends GroupEnv, TogetherEnv {
+export interface GroupsEnv extends GroupEnv, CountedEnv {
   readonly ready: () => Promise<unknown>
   readonly awaitingGroups: Awaiting<Group>
+  /** The store with the patience of an enqueue. */
+  readonly patient: Pick<Store, 'getGroups'>
   readonly results: Results
   /** With the patience of an enqueue. */
   readonly readyToWrite: () => Promise<unknown>
@@ -149,28 +151,43 @@ export class Groups {
   ): Promise<GroupHandle<Result>> {
     assertOptions(GROUP_KEYS, given)
     const { tx, ...options } = given
-    const { group, jobs } = await makeGroup(this.#env, drafts, options)
-    await this.#env.readyToWrite()
-    await insertTogether(this.#env, { jobs, groups: [group], fresh: true }, tx)
-    return new GroupHandle(this, group.id, { nextId: nextOf(group) })
+    const { calls } = this.#env
+    return calls.run(async () => {
+      const { group, jobs } = await calls.unlessClosed(makeGroup(this.#env, drafts, options))
+      await this.#env.readyToWrite()
+      await insertTogether(this.#env, { jobs, groups: [group], fresh: true }, tx)
+      return new GroupHandle(this, group.id, { nextId: nextOf(group) })
+    })
   }
 
   /**
    * Opens a group that others find by its key, and that members join over time. Nothing follows before it is sealed and
-   * all have ended. To open it again does nothing: what it was opened with first counts.
+   * all have ended. To open it again does nothing: what it was opened with first counts, also for `nextId`. With `tx` the `nextId`
+   * is that of this call, because the transaction has not been committed.
    */
   async open<Result = unknown>(key: string, given: OpenGroupOptions = {}): Promise<OpenGroup<Result>> {
     assertOptions(OPEN_KEYS, given)
     const { tx, ...options } = given
     const group = this.keyed<Result>(key)
     assertOpenable(options)
-    const made = await groupOf(this.#env, group.id, OPEN, options)
-    await this.#env.readyToWrite()
-    await insertTogether(this.#env, { jobs: [], groups: [made] }, tx)
-    return group
+    const { calls } = this.#env
+    return calls.run(async () => {
+      const made = await calls.unlessClosed(groupOf(this.#env, group.id, OPEN, options))
+      await this.#env.readyToWrite()
+      await insertTogether(this.#env, { jobs: [], groups: [made] }, tx)
+      return new OpenGroup<Result>(this, this.#env, key, group.id, await this.#nextOfOpen(made, tx))
+    })
   }
 
-  /** The group that was opened with this key. Nothing is read. */
+  /** An earlier call may have opened the group, and then it is followed by the job of that one. */
+  async #nextOfOpen(made: NewGroup, tx: unknown): Promise<string | null> {
+    // What a transaction has written is not visible to others, and it may hold the only connection.
+    if (tx !== undefined) return nextOf(made)
+    const { groups } = await this.#env.patient.getGroups({ space: made.space, ids: [made.id] })
+    return nextOf(groups[0] ?? made)
+  }
+
+  /** The group that was opened with this key. Nothing is read, so `nextId` is null. */
   keyed<Result = unknown>(key: string): OpenGroup<Result> {
     assertKey('key', key)
     return new OpenGroup(this, this.#env, key, keyedGroup(this.#env.space, key))
@@ -184,10 +201,13 @@ export class Groups {
     assertOptions(CHAIN_KEYS, given)
     const { tx, ...options } = given
     if (drafts.length === 0) throw new SkepError('OPTION_INVALID', 'A chain needs at least one job.')
-    const { groups, jobs, last } = await makeChain(this.#env, drafts, options)
-    await this.#env.readyToWrite()
-    await insertTogether(this.#env, { jobs, groups, fresh: true }, tx)
-    return new GroupHandle(this, last, { gives: 'last', pieces: groups.map(({ id }) => id) })
+    const { calls } = this.#env
+    return calls.run(async () => {
+      const { groups, jobs, last } = await calls.unlessClosed(makeChain(this.#env, drafts, options))
+      await this.#env.readyToWrite()
+      await insertTogether(this.#env, { jobs, groups, fresh: true }, tx)
+      return new GroupHandle(this, last, { gives: 'last', pieces: groups.map(({ id }) => id) })
+    })
   }
 
   /** Many jobs, and then one with all their results. */
@@ -360,7 +380,7 @@ export class Groups {
 
 /** Without a failing member a group of this kind has one success, and it follows it. */
 function nextOf({ need, jobs }: NewGroup): string | null {
-  return (need === 0 ? jobs.settled : jobs.success)?.id ?? null
+  return (jobs.success ?? (need === 0 ? jobs.settled : undefined))?.id ?? null
 }
 
 /** A member that was retried after all had ended. */

@@ -86,8 +86,8 @@ export class OpenGroup<Result = unknown> extends GroupHandle<Result> {
   readonly key: string
   readonly #env: GroupsEnv
 
-  constructor(groups: Groups, env: GroupsEnv, key: string, id: string) {
-    super(groups, id)
+  constructor(groups: Groups, env: GroupsEnv, key: string, id: string, nextId: string | null = null) {
+    super(groups, id, { nextId })
     this.#env = env
     this.key = key
   }
@@ -103,9 +103,11 @@ export class OpenGroup<Result = unknown> extends GroupHandle<Result> {
         `${drafts.length} jobs shall join a group; at most ${LIMITS.addedJobs} can at once. Add them in several calls.`,
       )
     }
-    const jobs = await makeMembers(env, this.id, drafts)
-    await env.readyToWrite()
-    const { status, size } = await addTogether(env, { space: env.space, group: this.id, jobs, seal }, tx)
+    const { status, size } = await env.calls.run(async () => {
+      const jobs = await env.calls.unlessClosed(makeMembers(env, this.id, drafts))
+      await env.readyToWrite()
+      return addTogether(env, { space: env.space, group: this.id, jobs, seal }, tx)
+    })
     if (status === 'ok') return
     const facts = { key: this.key, id: this.id }
     if (status === 'unknown') {

@@ -4,6 +4,7 @@ import type { AddMembersCall, AddMembersReply } from '../../store/flows.ts'
 import type { InsertCall, Store } from '../../store/store.ts'
 import { instruction } from '../../worker/handler.ts'
 import type { Run } from '../../worker/runs.ts'
+import type { CallsUnderWay } from '../calls-under-way.ts'
 import { type Enqueuer, toldJobs } from '../enqueue/batcher.ts'
 import { type LaterHints, transactionOf } from '../enqueue/transaction.ts'
 import { cancelMembers } from '../flows/change-runs.ts'
@@ -14,6 +15,11 @@ export interface TogetherEnv {
   readonly notifier: Notifier
   readonly enqueuer: Pick<Enqueuer, 'insert' | 'addMembers'>
   readonly laterHints: LaterHints
+}
+
+/** For calls of the API, which a close waits for. */
+export interface CountedEnv extends TogetherEnv {
+  readonly calls: CallsUnderWay
 }
 
 /**

@@ -13,7 +13,7 @@ import {
   stepsBefore,
 } from '../../core/jobs/transitions.ts'
 import { LIMITS } from '../../core/limits.ts'
-import { assertJobId, assertName } from '../../core/names.ts'
+import { assertJobId, assertName, show } from '../../core/names.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
 import { type Hint, type Notifier, namingHints } from '../../notifier/notifier.ts'
 import type { ChangeCall, ChangeRefusal, ChangeReply, Store, Where } from '../../store/store.ts'
@@ -49,6 +49,8 @@ const TARGET_KEYS = optionKeys<JobFilter & { readonly queue: string }>('the targ
   text: true,
   limit: true,
 })
+
+const RESCHEDULE_KEYS = optionKeys<{ readonly delay: Duration }>('jobs.reschedule()', { delay: true })
 
 const PAGE = 500
 
@@ -145,6 +147,14 @@ export async function changeJobs(
   } else {
     const chosen = target as Exclude<Target, string | readonly string[]>
     assertOptions(TARGET_KEYS, chosen ?? null)
+    if (chosen.queue === undefined) {
+      throw new SkepError(
+        'OPTION_INVALID',
+        "The target names neither jobs nor a queue, so nothing was changed. Pass an id, an array of ids, or a filter: { queue: 'mail' }.",
+        { facts: { place: TARGET_KEYS.place, name: 'queue' } },
+      )
+    }
+    assertFilter(TARGET_KEYS.place, chosen)
     assertName('Queue', chosen.queue)
     if (chosen.limit !== undefined) assertWhole('limit', chosen.limit, 1, Number.MAX_SAFE_INTEGER)
     let left = chosen.limit ?? Infinity
@@ -249,6 +259,22 @@ async function waitingHints(
   return waiting.map((place) => ({ kind: 'work', space, ...place }))
 }
 
+/**
+ * Refuses a filter that says nothing: `{ text: search }` with an unset variable would mean all jobs of the queue. Called before
+ * anything is changed.
+ */
+export function assertFilter(place: string, filter: object): void {
+  for (const [name, value] of Object.entries(filter) as [string, unknown][]) {
+    if (value !== undefined && (name !== 'text' || (typeof value === 'string' && value !== ''))) continue
+    const expected = name === 'text' ? 'use a string that is not empty' : 'give it a value'
+    throw new SkepError(
+      'OPTION_INVALID',
+      `${name} of ${place} is ${show(value)}, which would match every job, so nothing was changed; ${expected}, or leave it out.`,
+      { facts: { place, name } },
+    )
+  }
+}
+
 /** Refuses states in which the action is never possible, before anything is changed. */
 export function assertPossible(action: ChangeAction, states: readonly JobState[]): void {
   const state = states.find((one) => !isPossible(action, one))
@@ -276,6 +302,7 @@ async function settledWhere(
 /** The moment that was asked for; now, if it is over. */
 export function dueMoment(when: Date | { readonly delay: Duration }, now: number): number {
   if (when instanceof Date) return Math.max(now, moment(when))
+  assertOptions(RESCHEDULE_KEYS, when ?? null)
   const delayMs = toMs('delay', when.delay)
   assertWhole('delay', delayMs, 0, LIMITS.delayMs)
   return now + delayMs

@@ -3,7 +3,7 @@ import { SkepError } from '../../core/errors.ts'
 import type { NewJob } from '../../core/jobs/job.ts'
 import type { ChangeTo } from '../../core/jobs/transitions.ts'
 import { assertJobId } from '../../core/names.ts'
-import { assertOptions, optionKeys } from '../../core/options.ts'
+import { assertOptions, assertText, optionKeys } from '../../core/options.ts'
 import { pruneAll } from '../../maintenance/prune.ts'
 import type { ClientEnv } from '../client-env.ts'
 import { assertAwaited, type CopyOptions, copyOf } from '../enqueue/copy-job.ts'
@@ -161,12 +161,14 @@ export class Jobs {
   /** Cancels waiting jobs and asks running ones to stop. None of them starts again afterwards. */
   async cancel(target: Target, options: EndOptions = {}): Promise<ChangeSummary> {
     assertOptions(CANCEL_KEYS, options)
+    assertText(CANCEL_KEYS.place, 'reason', options.reason)
     return this.#change('cancel', target, options.reason ?? 'Cancelled.', options.keep ?? '3d')
   }
 
   /** Moves waiting jobs to the dead letters. */
   async bury(target: Target, options: EndOptions = {}): Promise<ChangeSummary> {
     assertOptions(BURY_KEYS, options)
+    assertText(BURY_KEYS.place, 'reason', options.reason)
     return this.#change('bury', target, options.reason ?? 'Buried by hand.', options.keep ?? '30d')
   }
 
@@ -184,7 +186,7 @@ export class Jobs {
   }
 
   /** Moves waiting jobs to another time; a time in the past means now. Jobs of strict lanes keep their place and are refused. */
-  reschedule(target: Target, when: Date | { readonly delay: Duration }): Promise<ChangeSummary> {
+  async reschedule(target: Target, when: Date | { readonly delay: Duration }): Promise<ChangeSummary> {
     return this.#change('reschedule', target, '', 0, { dueAt: dueMoment(when, this.#env.runtime.now()) })
   }
 

@@ -324,9 +324,9 @@ export function whereOf({ after, before, text }: Pick<ListOptions, 'after' | 'be
 }
 
 function msOf(what: string, moment: Date): number {
-  const ms = moment.getTime()
+  const ms = moment instanceof Date ? moment.getTime() : Number.NaN
   if (Number.isFinite(ms)) return ms
-  throw new SkepError('OPTION_INVALID', `${what} is not a valid date.`)
+  throw new SkepError('OPTION_INVALID', `${what} is ${show(moment)}; use a valid Date.`)
 }
 
 /** The states of a queue in columns. */

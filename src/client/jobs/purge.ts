@@ -1,9 +1,9 @@
 import { JOB_STATES, type JobState } from '../../core/jobs/job.ts'
 import { assertName } from '../../core/names.ts'
-import { assertOptions, optionKeys } from '../../core/options.ts'
+import { assertFlags, assertOptions, optionKeys } from '../../core/options.ts'
 import type { Notifier } from '../../notifier/notifier.ts'
 import { type QueueCounts, type Store, storedStates } from '../../store/store.ts'
-import { assertPossible, changeJobs, type JobFilter } from './change.ts'
+import { assertFilter, assertPossible, changeJobs, type JobFilter } from './change.ts'
 import { statesOf, whereOf } from './list.ts'
 
 export interface PurgeOptions extends Omit<JobFilter, 'limit'> {
@@ -45,6 +45,8 @@ export async function purgeJobs(
   const { store, space } = env
   assertOptions(KEYS, options)
   const { dryRun = false, state, ...filter } = options
+  assertFlags(KEYS.place, { dryRun })
+  assertFilter(KEYS.place, 'state' in options ? { ...filter, state } : filter)
   assertName('Queue', queue)
   const states = state === undefined ? PURGEABLE : [...new Set(statesOf(state))]
   assertPossible('remove', states)

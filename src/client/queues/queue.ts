@@ -7,6 +7,7 @@ import { assertOptions, optionKeys } from '../../core/options.ts'
 import { assertFailurePolicy, assertSuccess, isPolicy } from '../../core/policies/assert-policy.ts'
 import { DEFAULT_POLICY, type Ending, type FailurePolicy, type Policy } from '../../core/policies/policy.ts'
 import { type Preset, presets } from '../../core/policies/presets.ts'
+import { assertOrdinaryQueue } from '../../flows/control-jobs.ts'
 import { assertWhole } from '../../worker/options.ts'
 import {
   type ResolvedThreadOptions,
@@ -257,6 +258,25 @@ export function queue(
     }),
   }
   return Object.freeze(self)
+}
+
+const CONTROL_QUEUES = new WeakSet<object>()
+
+/** A queue of control jobs of a flow. Only code of this library enqueues jobs in those. */
+export function controlQueue<Input>(name: string): Queue<Input> {
+  const made = queue<Input>(name)
+  CONTROL_QUEUES.add(made)
+  return made
+}
+
+/** Refuses jobs of callers in queues of control jobs: without a run they would be removed without a trace. */
+export function assertEnqueuable(queue: Pick<AnyQueue, 'name'>): void {
+  if (CONTROL_QUEUES.has(queue)) return
+  assertOrdinaryQueue(
+    queue.name,
+    'jobs cannot be enqueued in it',
+    'Start the flow with skep.start(), or choose another name for the queue.',
+  )
 }
 
 function assertFunction(queue: string, run: unknown): void {

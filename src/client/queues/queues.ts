@@ -1,3 +1,5 @@
+import { SkepError } from '../../core/errors.ts'
+import { show } from '../../core/names.ts'
 import type { ClientEnv } from '../client-env.ts'
 import { explainQueue, type QueueExplanation } from '../explain/queue.ts'
 import { countJobs, type QueueView } from '../jobs/list.ts'
@@ -29,6 +31,10 @@ export class Queues {
 
   /** Each queue with the number of jobs in each state; the cost does not grow with the number of jobs. */
   async list(queues?: readonly QueueName[]): Promise<readonly QueueView[]> {
+    if (queues !== undefined && !Array.isArray(queues)) {
+      const message = `queues.list() got ${show(queues)}; pass an array of queues or names, or nothing for all queues.`
+      throw new SkepError('OPTION_INVALID', message)
+    }
     await this.#env.ready()
     return countJobs(this.#env.store, this.#env.space, queues?.map(nameOf))
   }
@@ -100,9 +106,10 @@ export class Queues {
    * by state, and the number of running jobs.
    */
   async purge(queue: QueueName, options: PurgeOptions = {}): Promise<PurgeSummary> {
+    const name = nameOf(queue)
     await this.#env.readyToWrite()
     const { patient: store, notifier, space } = this.#env
-    return purgeJobs({ store, notifier, space }, nameOf(queue), options)
+    return purgeJobs({ store, notifier, space }, name, options)
   }
 
   /**
@@ -116,5 +123,7 @@ export class Queues {
 }
 
 function nameOf(queue: QueueName): string {
-  return typeof queue === 'string' ? queue : queue.name
+  const name = typeof queue === 'string' ? queue : queue?.name
+  if (typeof name === 'string') return name
+  throw new SkepError('OPTION_INVALID', `The queue is ${show(queue)}; pass a declared queue or its name.`)
 }

@@ -3,7 +3,7 @@ import { show } from '../../core/names.ts'
 import type { StartOrder } from '../../flows/control-jobs.ts'
 import type { Flow } from '../flows/flow.ts'
 import { type Attributes, attributesOf } from '../flows/runs.ts'
-import { type Queue, queue } from '../queues/queue.ts'
+import { controlQueue, type Queue } from '../queues/queue.ts'
 import type { SlotContext } from './schedule.ts'
 
 /** What of a schedule is about the runs that it starts. */
@@ -45,7 +45,7 @@ export function flowTarget(
     start: { flow: name, version, state: state ?? {}, attributes: found, priority },
   })
   return {
-    queue: queue<StartOrder>(tree.queue),
+    queue: controlQueue<StartOrder>(tree.queue),
     payload:
       typeof input === 'function'
         ? async (slot: SlotContext) => orderOf(await (input as (slot: SlotContext) => unknown)(slot))
