@@ -1,6 +1,7 @@
 // What depends on the store: the same on each of them.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { archive, discard, fixed, flow, jobIdOf, queue, retry } from '../../src/index.ts'
+import { newJob } from '../support/new-job.ts'
 import { openStage, STORES, until } from '../threads/support.ts'
 
 const mail = queue<number>('mail')
@@ -220,18 +221,23 @@ describe.each(STORES)('an id of your own on %s', (store) => {
   })
 
   it('of a run fails the job that shall start one of another flow, and no other job', async () => {
-    const { skep } = await openStage(store)
+    const { skep, store: opened } = await openStage(store)
     const step = queue<{ n: number }, { done: number }>('step')
     const order = flow('order', (f) => f.input<{ n: number }>().step(step).signal('paid'))
     const refund = flow('refund', (f) => f.input<{ n: number }>().step(step))
     const run = await skep.start(order, { n: 1 }, { id })
     // What a schedule of the flow makes: jobs of its queue, whose runs have their ids.
-    const starts = queue<unknown>(refund.tree.queue)
-    const start = (n: number): unknown => ({
-      start: { flow: 'refund', version: 1, state: { n }, attributes: [], priority: 0 },
-    })
-    const each = (_: unknown, index: number) => (index === 0 ? { id } : {})
-    const [taken, fine] = await skep.enqueueMany(starts, [start(2), start(3)], { each })
+    const start = (n: number, difference: { readonly id?: string } = {}) =>
+      newJob({
+        space: skep.space,
+        queue: refund.tree.queue,
+        payload: JSON.stringify({
+          start: { flow: 'refund', version: 1, state: { n }, attributes: [], priority: 0 },
+        }),
+        ...difference,
+      })
+    const [taken, fine] = [start(2, { id }), start(3)]
+    await opened.insert({ jobs: [taken, fine] })
 
     const seen: number[] = []
     const worker = skep.worker([
@@ -240,12 +246,12 @@ describe.each(STORES)('an id of your own on %s', (store) => {
       step.handle(({ payload }) => ({ done: seen.push(payload.n) })),
     ])
     onTestFinished(() => worker.stop({ drain: 0 }))
-    await until(async () => ((await skep.jobs.get(taken?.id as string))?.errors ?? 0) > 0)
-    expect((await skep.jobs.get(fine?.id as string))?.errors ?? 0).toBe(0)
+    await until(async () => ((await skep.jobs.get(taken.id))?.errors ?? 0) > 0)
+    expect((await skep.jobs.get(fine.id))?.errors ?? 0).toBe(0)
     await until(() => seen.includes(3))
 
-    expect((await skep.jobs.get(taken?.id as string))?.failure).toMatchObject({ code: 'ID_TAKEN' })
-    expect((await skep.runs.list({ flow: 'refund' })).runs.map((one) => one.id)).toEqual([fine?.id])
+    expect((await skep.jobs.get(taken.id))?.failure).toMatchObject({ code: 'ID_TAKEN' })
+    expect((await skep.runs.list({ flow: 'refund' })).runs.map((one) => one.id)).toEqual([fine.id])
     expect((await run.get())?.flow).toBe('order')
     expect(seen).not.toContain(2)
   })

@@ -58,6 +58,7 @@ export const STORES = ['memory', 'sqlite', 'postgres', 'redis'] as const
 
 /** A program with a store of its own. */
 export interface Stage {
+  readonly store: Store
   readonly skep: Skep
   /** What it logged as a warning or an error. */
   readonly log: string[]
@@ -85,8 +86,9 @@ export async function openStage(store: (typeof STORES)[number]): Promise<Stage> 
         unsafe: { lateFsync: true },
       }),
   }
+  const opened = stores[store]()
   const skep = createSkep({
-    store: stores[store](),
+    store: opened,
     logger: { debug: () => {}, info: () => {}, warn: note, error: note },
   })
   for (const name of ['error', 'timeout', 'lost', 'cancelled', 'dead'] as const)
@@ -103,6 +105,7 @@ export async function openStage(store: (typeof STORES)[number]): Promise<Stage> 
   log.length = 0
   return {
     skep,
+    store: opened,
     log,
     told,
     folder,

@@ -495,7 +495,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [5, 14],
     rule: 'R4',
     file: 'src/worker/worker.ts',
-    find: 'if (!(await atMost(runtime, SAVE_MS, this.#exchange.flushed())))',
+    find: 'if (!(await atMost(runtime, SAVE_MS, this.#exchange.flushed())) && !this.#exchange.failing)',
     replace: 'if (this.#exchange.pending > 1_000_000)',
     story: 'A stop does not wait until the outcomes are saved, so finished jobs run again.',
     killedBy: {
