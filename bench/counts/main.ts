@@ -26,7 +26,7 @@ export interface CountsOptions {
 }
 
 const MOST_GROWTH = 1.2
-/** One measurement lasts about so long: of a fast store it is of many calls. */
+/** The approximate duration of one measurement: of a fast store it covers many calls. */
 const SAMPLE_MS = 3
 
 interface Opened {
